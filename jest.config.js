@@ -2,7 +2,7 @@
  * One jest project per room, so that a room can be run alone (`npm run test:unit`).
  * Run through `npm run jest`: it adds --experimental-vm-modules, without which Nest 12 (ESM only) cannot be loaded.
  */
-const room = (name) => ({
+const room = (/** @type {string} */ name, { redis = false } = {}) => ({
   displayName: name,
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
@@ -12,11 +12,24 @@ const room = (name) => ({
     // Sources import './x.js', as Node wants it; on disk it is './x.ts'.
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^nestjs-redis-lock$': '<rootDir>/lib/index.ts',
+    '^nestjs-redis-lock/(.+)$': '<rootDir>/lib/$1/index.ts',
   },
   // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).
   transform: { '^.+\\.ts$': ['ts-jest', { useESM: true, transpilation: true, tsconfig: '<rootDir>/tsconfig.json' }] },
+  ...(redis && {
+    globalSetup: '<rootDir>/test/support/global-setup.mjs',
+    globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  }),
 });
 
 export default {
-  projects: ['unit', 'conformance', 'integration', 'types', 'fault', 'e2e'].map(room),
+  testTimeout: 20_000,
+  projects: [
+    room('unit'),
+    room('types'),
+    room('conformance', { redis: true }),
+    room('integration', { redis: true }),
+    room('fault', { redis: true }),
+    room('e2e', { redis: true }),
+  ],
 };

@@ -8,39 +8,57 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const OS = { darwin: 'darwin', linux: 'linux', win32: 'win32', windows: 'win32', android: 'android', freebsd: 'freebsd', openbsd: 'openbsd', netbsd: 'netbsd', openharmony: 'openharmony', sunos: 'sunos', aix: 'aix' };
+/** @type {Record<string, string>} */
+const OS = {
+  darwin: 'darwin',
+  linux: 'linux',
+  win32: 'win32',
+  windows: 'win32',
+  android: 'android',
+  freebsd: 'freebsd',
+  openbsd: 'openbsd',
+  netbsd: 'netbsd',
+  openharmony: 'openharmony',
+  sunos: 'sunos',
+  aix: 'aix',
+};
 const CPU = ['arm64', 'x64', 'ia32', 'arm', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'];
 
-/** `linux-x64-musl` → { os: ['linux'], cpu: ['x64'], libc: ['musl'] }, or undefined when the name says no platform. */
+/**
+ * `linux-x64-musl` → { os: ['linux'], cpu: ['x64'], libc: ['musl'] }, or undefined when the name says no platform.
+ * @param {string} name
+ */
 function platformOf(name) {
   const words = name.split(/[/-]/);
   const os = words.map((word) => OS[word]).find(Boolean);
-  const cpu = words.map((word) => (word.startsWith('arm') && word !== 'arm64' ? 'arm' : word)).find((word) => CPU.includes(word));
+  const cpu = words
+    .map((word) => (word.startsWith('arm') && word !== 'arm64' ? 'arm' : word))
+    .find((word) => CPU.includes(word));
   if (cpu === undefined || (os === undefined && cpu !== 'wasm32')) return undefined;
   const libc = words.includes('musl') ? ['musl'] : words.includes('gnu') ? ['glibc'] : undefined;
   return { ...(os && { os: [os] }), cpu: [cpu], ...(os === 'linux' && libc && { libc }) };
 }
 
+/** @typedef {{ version?: string, dev?: boolean, optional?: boolean, optionalDependencies?: Record<string, string> }} Entry */
+/** @type {{ packages: Record<string, Entry> }} */
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+/** @type {string[]} */
 const added = [];
 for (const [path, parent] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
-    // Nearest node_modules first, as Node resolves.
-    const places = [`${path}/node_modules/${name}`];
-    for (let at = path; at.includes('node_modules/'); ) {
-      at = at.slice(0, at.lastIndexOf('node_modules/')).replace(/\/$/, '');
-      places.push(`${at}${at ? '/' : ''}node_modules/${name}`);
-    }
+    const beside = `${path}/node_modules/${name}`;
+    const onTop = `node_modules/${name}`;
     const platform = platformOf(name);
-    if (places.some((place) => lock.packages[place]) || !platform || !/^\d/.test(version)) continue;
-    const place = lock.packages[`node_modules/${name}`] ? places[0] : `node_modules/${name}`;
+    const isThere = lock.packages[beside] !== undefined || lock.packages[onTop]?.version === version;
+    if (isThere || platform === undefined || !/^\d/.test(version)) continue;
+    const place = lock.packages[onTop] === undefined ? onTop : beside;
     lock.packages[place] = { version, ...(parent.dev && { dev: true }), optional: true, ...platform };
     added.push(`${name}@${version}`);
   }
 }
 if (added.length > 0) {
-  const [root, ...rest] = Object.entries(lock.packages);
-  lock.packages = Object.fromEntries([root, ...rest.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  // npm's own order; the root package, '', comes first in it.
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, 'en')));
   writeFileSync('package-lock.json', `${JSON.stringify(lock, null, 2)}\n`);
 }
 console.log(added.length ? `added ${added.length}: ${added.join(', ')}` : 'package-lock.json is complete');

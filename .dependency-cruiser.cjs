@@ -1,0 +1,108 @@
+/**
+ * One way down: errors, diagnostics ← core ← backends ← the Nest files ← sample.
+ * Paths are relative to the repository; an unmatched new room under lib/ belongs to the Nest files.
+ */
+const PLAIN = '^lib/(core|errors|diagnostics|key)/';
+const npm = (name) => `(^|node_modules/)${name}(/|$)`;
+const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+module.exports = {
+  forbidden: [
+    error('no-cycles', 'Two files that need each other are one file, or want a third.', {}, { circular: true }),
+    error('resolvable', 'An import that nothing answers.', {}, { couldNotResolve: true }),
+
+    error(
+      'errors-and-diagnostics-stand-alone',
+      'Everybody uses them, they use nobody.',
+      { path: '^lib/(errors|diagnostics)/' },
+      { path: '^lib/', pathNot: '^lib/(errors|diagnostics)/' },
+    ),
+    error(
+      'key-is-plain',
+      'Templates are text: they know errors, nothing else.',
+      { path: '^lib/key/' },
+      { path: '^lib/', pathNot: '^lib/(key|errors|diagnostics)/' },
+    ),
+    error(
+      'core-below-backends',
+      'core holds the port; backends implement it.',
+      { path: '^lib/core/' },
+      { path: '^lib/', pathNot: '^lib/(core|errors|diagnostics)/' },
+    ),
+    error(
+      'backends-below-nest',
+      'A backend knows core only.',
+      { path: '^lib/backends/' },
+      { path: '^lib/', pathNot: '^lib/(backends|core|errors|diagnostics)/' },
+    ),
+    error(
+      'backends-apart',
+      'The quorum knows no Redis: it votes over the port.',
+      { path: '^lib/backends/([^/]+)/' },
+      { path: '^lib/backends/[^/]+/', pathNot: '^lib/backends/$1/' },
+    ),
+    error(
+      'nobody-imports-testing',
+      "What is for tests stays out of the package's own paths.",
+      { path: '^lib/', pathNot: '^lib/testing/' },
+      { path: '^lib/testing/' },
+    ),
+    error(
+      'lib-knows-no-user',
+      'lib never looks at sample, test or scripts.',
+      { path: '^lib/' },
+      { path: '^(sample|test|scripts)/' },
+    ),
+    error(
+      'sample-uses-the-front-door',
+      'The sample is a user: public API only.',
+      { path: '^sample/' },
+      { path: '^lib/', pathNot: ['^lib/index\\.ts$', '^lib/[^/]+/index\\.ts$'] },
+    ),
+
+    error(
+      'nest-only-on-top',
+      'core, backends, errors, diagnostics and key are plain TypeScript.',
+      { path: '^lib/(core|backends|errors|diagnostics|key)/' },
+      { path: npm('(@nestjs/[^/]+|reflect-metadata)') },
+    ),
+    error(
+      'core-without-ioredis',
+      'ioredis lives in backends/redis; the options may name its types.',
+      { path: '^lib/', pathNot: ['^lib/backends/redis/', '^lib/[^/]+\\.options\\.ts$'] },
+      { path: npm('ioredis') },
+    ),
+    error(
+      'options-name-ioredis-types-only',
+      'The options describe a client, they do not load one.',
+      { path: '^lib/[^/]+\\.options\\.ts$' },
+      { path: npm('ioredis'), dependencyTypesNot: ['type-only'] },
+    ),
+    error(
+      'plain-rooms-without-packages',
+      'Two packages are enough: ms for durations, acorn for parameter names.',
+      { path: PLAIN },
+      { path: 'node_modules/', pathNot: npm('(ms|@types/ms|acorn)') },
+    ),
+    error(
+      'shipped-code-needs-shipped-packages',
+      'A dev dependency is not there when a user installs the package.',
+      { path: '^lib/', pathNot: '^lib/testing/' },
+      {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        dependencyTypesNot: ['npm', 'npm-peer', 'type-only'],
+      },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|coverage)/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    // Imports of types only count too: a type is a dependency of the reader.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

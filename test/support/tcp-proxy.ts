@@ -1,0 +1,204 @@
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+
+type Direction = 'toServer' | 'toClient';
+
+/** A chunk of one direction that is still on its way. */
+interface Late {
+  timer: NodeJS.Timeout;
+  deliver: () => void;
+}
+
+/**
+ * A TCP proxy between a client and Redis that fails on command. Faults hold for open and for later connections until
+ * `heal()`; what was swallowed is gone, what was delayed arrives (in order).
+ *
+ *   await using proxy = await TcpProxy.to(redis.port);
+ *   new Redis(proxy.port) …
+ */
+export class TcpProxy {
+  #server: Server;
+  #links = new Set<Link>();
+  #dropped = { toServer: false, toClient: false };
+  #delay = 0;
+  #accepted = 0;
+  /** The port it listens on; stays the same through refuse() and heal(). */
+  readonly port: number;
+
+  private constructor(
+    server: Server,
+    readonly target: number,
+    readonly host: string,
+  ) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    this.#listenTo(server);
+  }
+
+  static async to(port: number, host = '127.0.0.1'): Promise<TcpProxy> {
+    return new TcpProxy(await listening(0), port, host);
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Open connections now. */
+  get connections(): number {
+    return this.#links.size;
+  }
+
+  /** Connections accepted since the start. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Half-open: both ways vanish, nobody is told. */
+  swallow(): void {
+    this.#dropped = { toServer: true, toClient: true };
+  }
+
+  /** Commands arrive and run; their replies vanish. */
+  dropReplies(): void {
+    this.#dropped = { toServer: false, toClient: true };
+  }
+
+  /** Commands vanish before they reach Redis. */
+  dropCommands(): void {
+    this.#dropped = { toServer: true, toClient: false };
+  }
+
+  /** Each chunk takes `ms` longer, both ways. */
+  delay(ms: number): void {
+    this.#delay = ms;
+  }
+
+  /** New connections are refused (ECONNREFUSED); open ones live on, see `reset()`. */
+  async refuse(): Promise<void> {
+    if (!this.#server.listening) return;
+    // close() stops listening at once; its callback would wait for the open connections.
+    this.#server.close();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Every open connection breaks with ECONNRESET, on both sides. */
+  reset(): void {
+    for (const link of this.#links) link.reset();
+  }
+
+  /** All well again: bytes flow, connections are accepted. Connections that lost bytes stay open, as in real life. */
+  async heal(): Promise<void> {
+    this.#dropped = { toServer: false, toClient: false };
+    this.#delay = 0;
+    for (const link of this.#links) link.hurry();
+    if (!this.#server.listening) this.#listenTo((this.#server = await listening(this.port)));
+  }
+
+  async close(): Promise<void> {
+    await this.refuse();
+    this.reset();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #listenTo(server: Server): void {
+    server.on('connection', (client) => {
+      this.#accepted += 1;
+      const link = new Link(client, connect(this.target, this.host), {
+        isDropped: (direction) => this.#dropped[direction],
+        delay: () => this.#delay,
+        closed: () => this.#links.delete(link),
+      });
+      this.#links.add(link);
+    });
+  }
+}
+
+interface Rules {
+  isDropped(direction: Direction): boolean;
+  delay(): number;
+  closed(): void;
+}
+
+/** One client's connection and ours to the server on its behalf. */
+class Link {
+  #late: Record<Direction, Late[]> = { toServer: [], toClient: [] };
+
+  constructor(
+    readonly client: Socket,
+    readonly server: Socket,
+    readonly rules: Rules,
+  ) {
+    this.#pump(client, server, 'toServer');
+    this.#pump(server, client, 'toClient');
+  }
+
+  reset(): void {
+    this.#forget();
+    this.client.resetAndDestroy();
+    this.server.resetAndDestroy();
+  }
+
+  /** Delivers what was delayed. */
+  hurry(): void {
+    for (const late of [...this.#late.toServer.splice(0), ...this.#late.toClient.splice(0)]) {
+      clearTimeout(late.timer);
+      late.deliver();
+    }
+  }
+
+  #pump(from: Socket, to: Socket, direction: Direction): void {
+    from.setNoDelay(true);
+    from.on('data', (chunk) => {
+      if (!this.rules.isDropped(direction)) this.#deliver(direction, () => to.write(chunk));
+    });
+    from.on('end', () => {
+      // A half-open link hides the farewell too.
+      if (!this.rules.isDropped(direction)) this.#deliver(direction, () => to.end());
+    });
+    from.on('error', () => this.reset());
+    from.on('close', () => {
+      if (this.client.destroyed && this.server.destroyed) this.#forget();
+      else if (from.errored) this.reset();
+      if (from === this.client) {
+        this.server.destroy();
+        this.rules.closed();
+      }
+    });
+  }
+
+  #deliver(direction: Direction, deliver: () => void): void {
+    const queue = this.#late[direction];
+    const delay = this.rules.delay();
+    if (delay === 0 && queue.length === 0) return deliver();
+    const late: Late = {
+      deliver,
+      timer: setTimeout(() => {
+        // In order: everything before it is due as well.
+        for (const due of queue.splice(0, queue.indexOf(late) + 1)) {
+          clearTimeout(due.timer);
+          due.deliver();
+        }
+      }, delay),
+    };
+    queue.push(late);
+  }
+
+  #forget(): void {
+    for (const late of [...this.#late.toServer.splice(0), ...this.#late.toClient.splice(0)]) clearTimeout(late.timer);
+  }
+}
+
+async function listening(port: number): Promise<Server> {
+  // allowHalfOpen: the proxy decides what a farewell does.
+  const server = createServer({ allowHalfOpen: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return server;
+}

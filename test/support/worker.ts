@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** Where the global set-up puts what build-workers.mjs compiled. */
+const BUILT_WORKERS = join(import.meta.dirname, '..', '..', 'dist', 'test-workers');
+
+/** Ends the worker when its parent is gone, however it went. */
+const END_WITH_PARENT = `data:text/javascript,process.on('disconnect',()=>process.exit(0));process.channel?.unref()`;
+
+export interface WorkerOptions {
+  args?: string[];
+  env?: Record<string, string>;
+  execArgv?: string[];
+}
+
+/** A process of its own that runs test/support/workers/<name>.ts. Talk to it with messages, or kill it. */
+export class Worker {
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** What it printed so far, stdout and stderr. */
+  output = '';
+  #messages: unknown[] = [];
+  #arrived: () => void = () => {};
+
+  constructor(readonly process: ChildProcess) {
+    this.exited = once(process, 'exit').then(([code, signal]) => {
+      this.#arrived();
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+    process.on('message', (message) => {
+      this.#messages.push(message);
+      this.#arrived();
+    });
+    for (const stream of [process.stdout, process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (chunk: string) => (this.output += chunk));
+    }
+  }
+
+  get pid(): number {
+    if (this.process.pid === undefined) throw new Error('the worker did not start');
+    return this.process.pid;
+  }
+
+  /** The next message that `matches` accepts; earlier ones that it refuses stay for later calls. */
+  async message<T>(matches: (message: unknown) => message is T): Promise<T>;
+  async message<T = unknown>(): Promise<T>;
+  async message(matches: (message: unknown) => boolean = () => true): Promise<unknown> {
+    for (;;) {
+      const index = this.#messages.findIndex((message) => matches(message));
+      if (index >= 0) return this.#messages.splice(index, 1)[0];
+      const { exitCode, signalCode } = this.process;
+      if (exitCode !== null || signalCode !== null) {
+        throw new Error(`the worker ended (${exitCode ?? signalCode}) without the message:\n${this.output}`);
+      }
+      await new Promise<void>((resolve) => (this.#arrived = resolve));
+    }
+  }
+
+  send(message: object | string): void {
+    this.process.send(message);
+  }
+
+  pause(): void {
+    this.process.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.process.kill('SIGCONT');
+  }
+
+  /** Ends it (default SIGKILL, no farewell) and waits until it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.process.kill(signal);
+    await this.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+/** Forks test/support/workers/<name>.ts, compiled by the global set-up. Inherits REDIS_URL. */
+export function forkWorker(name: string, { args = [], env = {}, execArgv = [] }: WorkerOptions = {}): Worker {
+  const child = fork(join(BUILT_WORKERS, `${name}.js`), args, {
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    execArgv: ['--import', END_WITH_PARENT, ...execArgv],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    serialization: 'advanced',
+  });
+  return new Worker(child);
+}
