@@ -1,0 +1,30 @@
+import { type DynamicModule, Module, ValidationPipe } from '@nestjs/common';
+import { APP_PIPE } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { RedisLockModule } from 'nestjs-redis-lock';
+import { databaseOptions } from './database.js';
+import { EventsModule } from './events/events.module.js';
+import type { Settings } from './settings.js';
+import { TicketsModule } from './tickets/tickets.module.js';
+
+@Module({})
+export class AppModule {
+  static forRoot(settings: Settings): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        TypeOrmModule.forRoot(databaseOptions(settings)),
+        RedisLockModule.forRoot({ redis: settings.redisUrl }),
+        EventsModule,
+        TicketsModule.guardedBy(settings.guard),
+      ],
+      // `transform` also makes a request without a body an empty DTO.
+      providers: [
+        {
+          provide: APP_PIPE,
+          useValue: new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }),
+        },
+      ],
+    };
+  }
+}

@@ -1,0 +1,18 @@
+import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+
+/** One ticket in somebody's hands. */
+@Entity('ticket_sale_orders')
+export class Order {
+  @PrimaryGeneratedColumn('uuid')
+  id!: string;
+
+  @Index()
+  @Column()
+  eventId!: string;
+
+  @Column()
+  buyer!: string;
+
+  @CreateDateColumn()
+  createdAt!: Date;
+}

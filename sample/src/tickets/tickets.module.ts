@@ -1,0 +1,29 @@
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { EventsModule } from '../events/events.module.js';
+import { OrdersModule } from '../orders/orders.module.js';
+import type { Guard } from '../settings.js';
+import { LockedTicketOffice } from './locked.ticket-office.js';
+import { MutexTicketOffice } from './mutex.ticket-office.js';
+import { PaymentsService } from './payments.service.js';
+import { PurchaseService } from './purchase.service.js';
+import { TicketOffice } from './ticket-office.js';
+import { TicketsController } from './tickets.controller.js';
+import { UnguardedTicketOffice } from './unguarded.ticket-office.js';
+
+const offices: Record<Guard, Type<TicketOffice>> = {
+  none: UnguardedTicketOffice,
+  mutex: MutexTicketOffice,
+  lock: LockedTicketOffice,
+};
+
+@Module({})
+export class TicketsModule {
+  static guardedBy(guard: Guard): DynamicModule {
+    return {
+      module: TicketsModule,
+      imports: [EventsModule, OrdersModule],
+      controllers: [TicketsController],
+      providers: [PurchaseService, PaymentsService, { provide: TicketOffice, useClass: offices[guard] }],
+    };
+  }
+}
