@@ -1,0 +1,52 @@
+/** What one buyer was told, and after how long. */
+export interface Answer {
+  readonly outcome: 'bought' | 'refused' | 'error';
+  readonly ms: number;
+  /** For an error: what it was. */
+  readonly reason?: string;
+}
+
+interface Crowd {
+  readonly buyers: number;
+  readonly urls: readonly string[];
+  readonly eventId: string;
+  readonly signal: AbortSignal;
+  onAnswer(answered: number): void;
+}
+
+/** All buyers at once, spread evenly over the processes; ends when the last one has his answer. */
+export async function sendCrowd({ buyers, urls, eventId, signal, onAnswer }: Crowd): Promise<Answer[]> {
+  let answered = 0;
+  return Promise.all(
+    Array.from({ length: buyers }, async (_, index) => {
+      const answer = await buy(`${urls[index % urls.length]}/events/${eventId}/tickets`, `buyer ${index + 1}`, signal);
+      onAnswer(++answered);
+      return answer;
+    }),
+  );
+}
+
+async function buy(url: string, buyer: string, signal: AbortSignal): Promise<Answer> {
+  const start = performance.now();
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ buyer }),
+      signal,
+    });
+    const body = await response.text();
+    const ms = performance.now() - start;
+    if (response.status === 201) return { outcome: 'bought', ms };
+    if (response.status === 410) return { outcome: 'refused', ms };
+    return { outcome: 'error', ms, reason: `${response.status} ${body.slice(0, 200)}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message, cause } = error as Error;
+    return {
+      outcome: 'error',
+      ms: performance.now() - start,
+      reason: cause instanceof Error ? `${message}: ${cause.message}` : message,
+    };
+  }
+}
