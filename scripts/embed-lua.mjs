@@ -55,8 +55,8 @@ export function strip(source, file) {
 const camelCase = (name) =>
   basename(name, '.lua').replace(/-(\w)/g, (_dash, /** @type {string} */ letter) => letter.toUpperCase());
 
-/** @param {string} text */
-const quote = (text) => `'${JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'`;
+/** A template literal of exactly this text. @param {string} text */
+const literal = (text) => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``;
 
 /**
  * The module's text, or undefined when there is no script yet.
@@ -72,10 +72,7 @@ export function generate(directory) {
     const file = join(directory, name);
     const source = strip(assemble(file, join(directory, 'includes')), file);
     const sha1 = createHash('sha1').update(source).digest('hex');
-    return `  ${camelCase(name)}: {\n    source:\n      ${source
-      .split('\n')
-      .map((line, i, all) => quote(i < all.length - 1 ? `${line}\n` : line))
-      .join(' +\n      ')},\n    sha1: '${sha1}',\n  },\n`;
+    return `  ${camelCase(name)}: {\n    source: ${literal(source)},\n    sha1: '${sha1}',\n  },\n`;
   });
   return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\nexport const scripts = {\n${entries.join('')}} as const;\n`;
 }
