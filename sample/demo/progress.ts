@@ -1,32 +1,31 @@
 import type { WriteStream } from 'node:tty';
 
-/** One line that is written over, on a terminal only. */
+/** Where we are: on a terminal one line that is written over, elsewhere one line for each step. */
 export class Progress implements Disposable {
   constructor(private readonly stream: WriteStream) {}
 
-  show(title: string, done?: number, total?: number): void {
-    this.write(
-      done === undefined || total === undefined ? `${title} …` : `${title} ${bar(done / total)} ${done}/${total}`,
-    );
+  step(title: string): void {
+    if (this.stream.isTTY) this.rewrite(`${title} …`);
+    else this.stream.write(`${title} …\n`);
+  }
+
+  bar(title: string, done: number, total: number): void {
+    const full = Math.round((done / total) * 30);
+    this.rewrite(`${title} ${'█'.repeat(full)}${'░'.repeat(30 - full)} ${done}/${total}`);
   }
 
   clear(): void {
-    this.write('');
+    this.rewrite('');
   }
 
   [Symbol.dispose](): void {
     this.clear();
   }
 
-  private write(line: string): void {
+  private rewrite(line: string): void {
     if (!this.stream.isTTY) return;
     this.stream.clearLine(0);
     this.stream.cursorTo(0);
     this.stream.write(line.slice(0, this.stream.columns - 1));
   }
-}
-
-function bar(share: number): string {
-  const full = Math.round(share * 30);
-  return '█'.repeat(full) + '░'.repeat(30 - full);
 }

@@ -1,6 +1,5 @@
-import type { Guard } from '../src/settings.js';
-import { type DemoOptions } from './options.js';
-import { problemsOf, type SaleResult, surpriseOf } from './sale-result.js';
+import type { DemoOptions } from './options.js';
+import { guises, problemsOf, type SaleResult, surpriseOf } from './sale-result.js';
 
 export interface Report {
   readonly ok: boolean;
@@ -14,12 +13,6 @@ export interface Report {
   /** Sales that were expected to oversell and did not. */
   readonly surprises: readonly string[];
 }
-
-const guises: Record<Guard, string> = {
-  none: 'no lock',
-  mutex: 'mutex in each process',
-  lock: '@DistributedLock',
-};
 
 export function report(options: DemoOptions, database: Report['database'], sales: readonly SaleResult[]): Report {
   const problems = sales.filter(({ guard }) => guard === 'lock').flatMap((sale) => problemsOf(sale, options));

@@ -7,7 +7,7 @@ import { sendCrowd } from './crowd.js';
 import type { DemoOptions } from './options.js';
 import type { Progress } from './progress.js';
 import { SaleProcesses } from './sale-process.js';
-import { type Books, type SaleResult, saleResult } from './sale-result.js';
+import { type Books, guises, type SaleResult, saleResult } from './sale-result.js';
 
 interface Sales {
   readonly options: DemoOptions;
@@ -36,13 +36,14 @@ async function runSale(guard: Guard, database: DataSource, sales: Sales): Promis
   // Its own name for every sale: a Postgres is perhaps not ours alone.
   const eventId = `demo-${guard}-${process.pid}`;
 
-  progress.show(`${guard}: starting ${count} processes`);
+  progress.step(`${guises[guard]}: starting ${count} processes`);
   await using processes = await SaleProcesses.start(count, environment(guard, sales));
   signal.throwIfAborted();
   await putOnSale(`${processes.urls[0]}/events/${eventId}`, tickets, signal);
   try {
+    progress.step(`${guises[guard]}: ${buyers} buyers`);
     const start = performance.now();
-    const onAnswer = (answered: number) => progress.show(`${guard}: buyers served`, answered, buyers);
+    const onAnswer = (answered: number) => progress.bar(guises[guard], answered, buyers);
     const answers = await sendCrowd({ buyers, urls: processes.urls, eventId, signal, onAnswer });
     const result = saleResult(guard, tickets, answers, await books(database, eventId), performance.now() - start);
     if (guard === 'lock' && result.errors > 0) console.error(processes.log);

@@ -2,6 +2,12 @@ import type { Guard } from '../src/settings.js';
 import type { Answer } from './crowd.js';
 import type { DemoOptions } from './options.js';
 
+export const guises: Record<Guard, string> = {
+  none: 'no lock',
+  mutex: 'mutex in each process',
+  lock: '@DistributedLock',
+};
+
 export interface SaleResult {
   readonly guard: Guard;
   /** What the stock says was sold. */

@@ -14,9 +14,9 @@ export class AppModule {
       module: AppModule,
       imports: [
         TypeOrmModule.forRoot(databaseOptions(settings)),
-        RedisLockModule.forRoot({ redis: settings.redisUrl }),
+        RedisLockModule.forRoot({ redis: settings.redisUrl, lease: settings.leaseMs }),
         EventsModule,
-        TicketsModule.guardedBy(settings.guard),
+        TicketsModule.forRoot(settings),
       ],
       // `transform` also makes a request without a body an empty DTO.
       providers: [

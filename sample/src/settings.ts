@@ -13,21 +13,30 @@ export interface Settings {
   readonly databaseUrl: string | undefined;
   /** One file, opened by every process of the sale. */
   readonly databaseFile: string;
+  /** How long a payment takes, in milliseconds; a random 5 to 20 when not given. */
+  readonly paymentMs: number | undefined;
+  /** How long the others wait after a crash of the one who buys, in milliseconds. */
+  readonly leaseMs: number;
 }
 
 /** @throws Error naming the variable that is wrong: a sale that starts with the wrong guard is worse than none. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
-  const port = Number(env.PORT || 3000);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`PORT: '${env.PORT}' is not a port.`);
-
   const guard = guards.find((known) => known === (env.SALE_GUARD || 'lock'));
   if (guard === undefined) throw new Error(`SALE_GUARD: '${env.SALE_GUARD}' given; write ${guards.join(', ')}.`);
 
   return {
-    port,
+    port: readNumber('PORT', env.PORT, 65_535) ?? 3000,
     guard,
     redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
     databaseUrl: env.DATABASE_URL || undefined,
     databaseFile: env.DATABASE_FILE || join(tmpdir(), 'ticket-sale.sqlite'),
+    paymentMs: readNumber('PAYMENT_MS', env.PAYMENT_MS, 600_000),
+    leaseMs: readNumber('LEASE_MS', env.LEASE_MS, 600_000) ?? 30_000,
   };
+}
+
+function readNumber(name: string, text: string | undefined, max: number): number | undefined {
+  if (!text) return undefined;
+  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
+  throw new Error(`${name}: '${text}' given, a whole number up to ${max} expected.`);
 }

@@ -1,10 +1,10 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { EventsModule } from '../events/events.module.js';
 import { OrdersModule } from '../orders/orders.module.js';
-import type { Guard } from '../settings.js';
+import type { Guard, Settings } from '../settings.js';
 import { LockedTicketOffice } from './locked.ticket-office.js';
 import { MutexTicketOffice } from './mutex.ticket-office.js';
-import { PaymentsService } from './payments.service.js';
+import { PAYMENT_MS, PaymentsService } from './payments.service.js';
 import { PurchaseService } from './purchase.service.js';
 import { TicketOffice } from './ticket-office.js';
 import { TicketsController } from './tickets.controller.js';
@@ -18,12 +18,17 @@ const offices: Record<Guard, Type<TicketOffice>> = {
 
 @Module({})
 export class TicketsModule {
-  static guardedBy(guard: Guard): DynamicModule {
+  static forRoot({ guard, paymentMs }: Pick<Settings, 'guard' | 'paymentMs'>): DynamicModule {
     return {
       module: TicketsModule,
       imports: [EventsModule, OrdersModule],
       controllers: [TicketsController],
-      providers: [PurchaseService, PaymentsService, { provide: TicketOffice, useClass: offices[guard] }],
+      providers: [
+        PurchaseService,
+        PaymentsService,
+        { provide: PAYMENT_MS, useValue: paymentMs },
+        { provide: TicketOffice, useClass: offices[guard] },
+      ],
     };
   }
 }
