@@ -18,6 +18,9 @@ const dist = join(root, 'dist');
 /** @type {Record<Format, string>} */
 const CONFIGS = { esm: 'tsconfig.build.json', cjs: 'tsconfig.cjs.json' };
 
+/** Beside the output, not in it: dist/esm and dist/cjs are what is published. @param {Format} format */
+const stampOf = (format) => join(dist, `.${format}-sources`);
+
 /** What the output depends on: the sources and the compiler's settings. */
 function fingerprint() {
   const hash = createHash('sha1');
@@ -51,12 +54,13 @@ async function buildOne(format, sources, keepGoing) {
     throw new Error(`the ${format} build failed`);
   }
   if (format === 'cjs') writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
-  // A build with errors leaves no stamp, so that the next one says them again.
-  if (code === 0) writeFileSync(join(fresh, '.sources'), sources);
+  rmSync(stampOf(format), { force: true });
   const old = join(dist, `.${format}-${process.pid}-old`);
   if (existsSync(join(dist, format))) renameSync(join(dist, format), old);
   renameSync(fresh, join(dist, format));
   rmSync(old, { recursive: true, force: true });
+  // A build with errors leaves no stamp, so that the next one says them again.
+  if (code === 0) writeFileSync(stampOf(format), sources);
 }
 
 /** @param {{ formats?: Format[], ifStale?: boolean, keepGoing?: boolean }} [options] */
@@ -64,8 +68,8 @@ export async function build({ formats = ['esm', 'cjs'], ifStale = false, keepGoi
   mkdirSync(dist, { recursive: true });
   const sources = fingerprint();
   const isCurrent = (/** @type {Format} */ format) => {
-    const stamp = join(dist, format, '.sources');
-    return existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
+    const stamp = stampOf(format);
+    return existsSync(join(dist, format)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
   };
   const wanted = formats.filter((format) => !ifStale || !isCurrent(format));
   await Promise.all(wanted.map((format) => buildOne(format, sources, keepGoing)));

@@ -1,0 +1,156 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, runNode, tool } from '../../scripts/run.mjs';
+import { spawn } from 'node:child_process';
+
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+/** The version that this repository has locked. @param {string} name */
+const locked = (name) => /** @type {string} */ (lock[`node_modules/${name}`].version);
+
+/** The two ends of the peer ranges, each with the ioredis of its time. */
+export const LINES = {
+  'Nest 12, ioredis 6': { nest: locked('@nestjs/core'), ioredis: locked('ioredis') },
+  'Nest 11, ioredis 5': { nest: '11.2.10', ioredis: locked('ioredis5') },
+};
+/** @typedef {keyof typeof LINES} Line */
+
+/** @typedef {'esm' | 'cjs'} Format */
+/** @typedef {{ name: string, options: Record<string, unknown> }} Resolution */
+
+/** A user's application: the packed package and its peers from the registry, installed as npm would for him. */
+export class App {
+  /**
+   * @param {string} directory
+   * @param {Line} line
+   */
+  constructor(directory, line) {
+    this.directory = directory;
+    this.line = line;
+  }
+
+  /** @param {string} tarball */
+  async install(tarball) {
+    const { nest, ioredis } = LINES[this.line];
+    mkdirSync(this.directory, { recursive: true });
+    const dependencies = {
+      '@nestjs/common': nest,
+      '@nestjs/core': nest,
+      '@types/node': locked('@types/node'),
+      ioredis,
+      'nestjs-redis-lock': `file:${tarball}`,
+      'reflect-metadata': locked('reflect-metadata'),
+      rxjs: locked('rxjs'),
+    };
+    this.#write('package.json', { name: 'app', private: true, dependencies });
+    const args = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
+    const { code, output } = await npm([...args, '--loglevel=error'], this.directory);
+    if (code !== 0) throw new Error(`npm install failed:\n${output}`);
+    cpSync(join(root, 'test', 'package', 'apps'), join(this.directory, 'apps'), { recursive: true });
+  }
+
+  /** import and require give one copy. */
+  async loadsOnce() {
+    await this.#run(['apps/single-copy.mjs']);
+  }
+
+  /** The CommonJS build, which only tools without module-sync load, works by itself. */
+  async loadsAsPlainCommonJs() {
+    await this.#run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/index.js')`]);
+  }
+
+  /** jest in CommonJS, from our node_modules, in the user's folder. */
+  async loadsInJest() {
+    this.#write('jest.config.json', { rootDir: '.', testMatch: ['<rootDir>/apps/*.test.cjs'], transform: {} });
+    await this.#run([tool('jest', 'bin', 'jest.js'), '--config', 'jest.config.json']);
+  }
+
+  /**
+   * The user's source compiles against our types, and they are right in themselves (skipLibCheck off).
+   * @param {Format} format
+   * @param {Resolution} resolution
+   */
+  async compiles(format, { name, options }) {
+    const out = join('built', `${format}-${name}`);
+    const project = join(this.directory, `src-${format}-${name}`);
+    mkdirSync(project, { recursive: true });
+    cpSync(join(this.directory, 'apps', 'app.ts'), join(project, 'app.ts'));
+    // nodenext asks the nearest package.json which kind of module a file is, and so does Node for the output.
+    const type = { type: format === 'esm' ? 'module' : 'commonjs' };
+    this.#write(join(`src-${format}-${name}`, 'package.json'), type);
+    this.#write(join(out, 'package.json'), type);
+    const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true };
+    const compilerOptions = {
+      ...decorators,
+      strict: true,
+      types: ['node'],
+      target: 'ES2023',
+      rootDir: '.',
+      ...options,
+    };
+    const outDir = join('..', out);
+    this.#write(join(`src-${format}-${name}`, 'tsconfig.json'), { compilerOptions: { ...compilerOptions, outDir } });
+    const { output } = await runNode([tool('typescript', 'bin', 'tsc'), '-p', project, '--pretty', 'false'], {
+      cwd: this.directory,
+    });
+    // Other packages' declarations have mistakes of their own; ours and the user's are our business.
+    const errors = output.split('\n').filter((line) => /error TS/.test(line));
+    const ours = errors.filter((line) => !/node_modules\/(?!nestjs-redis-lock\/)/.test(line));
+    if (ours.length > 0) throw new Error(ours.join('\n'));
+    return join(out, 'app.js');
+  }
+
+  /**
+   * A Nest application starts, runs a locked method, and ends by itself.
+   * @param {string} program
+   * @param {string} redisUrl
+   */
+  async locks(program, redisUrl) {
+    const output = await this.#run([program], { REDIS_URL: redisUrl });
+    if (!output.includes('locked and released')) throw new Error(output);
+  }
+
+  /**
+   * @param {string[]} args
+   * @param {NodeJS.ProcessEnv} [env]
+   */
+  async #run(args, env = {}) {
+    const end = AbortSignal.timeout(30_000);
+    const { code, output } = await runNode(args, {
+      cwd: this.directory,
+      env: { NODE_OPTIONS: '', ...env },
+      signal: end,
+    });
+    if (end.aborted) throw new Error(`did not end by itself within 30 s:\n${output}`);
+    if (code !== 0) throw new Error(output);
+    return output;
+  }
+
+  /**
+   * @param {string} path
+   * @param {unknown} content
+   */
+  #write(path, content) {
+    const file = join(this.directory, path);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, JSON.stringify(content, null, 2));
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} cwd
+ * @returns {Promise<{ code: number, output: string }>}
+ */
+function npm(args, cwd) {
+  // Settings of the npm that runs this script would apply to the app as well.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(?!config_(registry|cache|userconfig))/i.test(name)),
+  );
+  const child = spawn('npm', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}

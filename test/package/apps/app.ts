@@ -1,0 +1,32 @@
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+
+/** What a user writes first. Compiled as ESM and as CommonJS, run on Nest 11 and on Nest 12, against a real Redis. */
+@Injectable()
+class Shop {
+  @DistributedLock({ key: 'package-check:#{id}', lease: '5s', wait: '2s' })
+  async buy(id: string): Promise<{ id: string; token: number; isHeld: boolean }> {
+    const lock = currentLock();
+    return { id, token: lock.fencingToken, isHeld: lock.isHeld };
+  }
+}
+
+@Module({ imports: [RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' })], providers: [Shop] })
+class AppModule {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: ['error', 'warn'] });
+  const first = await app.get(Shop).buy('1');
+  const second = await app.get(Shop).buy('1');
+  if (!first.isHeld || second.token <= first.token) throw new Error(JSON.stringify({ first, second }));
+  await app.get(RedisLockService).using('package-check:2', (lock) => lock.assertHeld());
+  await app.close();
+  console.log('locked and released');
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,127 @@
+/**
+ * What a user gets: packs the package and uses it as he would, in ESM and CommonJS applications on both lines of Nest.
+ *
+ *   node test/package/check.mjs [--report file.json] [--keep]
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { build } from '../../scripts/build.mjs';
+import { redisForThisRun } from '../../scripts/redis-server.mjs';
+import { root, seconds } from '../../scripts/run.mjs';
+import { App, LINES } from './app.mjs';
+import { exportsExist, mapsCarryTheirSources, onlyIntendedFiles, pack, smallEnough } from './tarball.mjs';
+
+const result = { passed: 0, failed: 0, skipped: 0 };
+
+/**
+ * @template T
+ * @param {string} title
+ * @param {() => T | Promise<T>} body
+ * @returns {Promise<T | undefined>} undefined when it failed
+ */
+async function check(title, body) {
+  const start = performance.now();
+  try {
+    const value = await body();
+    result.passed += 1;
+    console.log(`✓ ${title} (${seconds(start)})`);
+    return value;
+  } catch (error) {
+    result.failed += 1;
+    console.log(`✗ ${title} (${seconds(start)})\n${error instanceof Error ? error.message : error}`);
+    return undefined;
+  }
+}
+
+/** @param {string} file the tarball */
+async function typesResolve(file) {
+  const data = createPackageFromTarballData(new Uint8Array(readFileSync(file)));
+  const analysis = await checkPackage(data);
+  const problems = analysis.types === false ? [{ kind: 'no types at all' }] : analysis.problems;
+  if (problems.length > 0) throw new Error(problems.map((problem) => JSON.stringify(problem)).join('\n'));
+}
+
+async function wellFormed() {
+  const { messages } = await publint({ pkgDir: root, strict: true, pack: false });
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  if (messages.length > 0) throw new Error(messages.map((message) => formatMessage(message, manifest)).join('\n'));
+}
+
+/** The package's own sources say whether it can lock yet; until then the applications only load it. */
+const canLock = /DistributedLock/.test(readFileSync(join(root, 'lib', 'index.ts'), 'utf8'));
+
+/**
+ * @param {App} app
+ * @param {string} tarball
+ * @param {string} redisUrl
+ */
+async function checkApp(app, tarball, redisUrl) {
+  const { line } = app;
+  const installed = await check(`${line}: npm installs it without a conflict of peers`, async () => {
+    await app.install(tarball);
+    return true;
+  });
+  if (!installed) return;
+  await check(`${line}: import and require give one copy`, () => app.loadsOnce());
+  if (line.startsWith('Nest 11')) {
+    await check(`${line}: jest in CommonJS loads the CommonJS build`, () => app.loadsInJest());
+  }
+  await check(`${line}: the CommonJS build loads by itself`, () => app.loadsAsPlainCommonJs());
+  if (!canLock) {
+    result.skipped += 1;
+    return;
+  }
+  for (const format of /** @type {const} */ (['esm', 'cjs'])) {
+    const nodenext = { name: 'nodenext', options: { module: 'nodenext' } };
+    const program = await check(`${line}, ${format}: compiles`, () => app.compiles(format, nodenext));
+    if (program === undefined) continue;
+    await check(`${line}, ${format}: locks a method on Redis and ends by itself`, () => app.locks(program, redisUrl));
+  }
+  const bundler = { name: 'bundler', options: { module: 'esnext', moduleResolution: 'bundler' } };
+  await check(`${line}: compiles for a bundler`, () => app.compiles('esm', bundler));
+  if (line.startsWith('Nest 11')) {
+    // Nest 11's own starter has module commonjs, which meant the resolution of Node 10 before TypeScript 6.
+    const options = {
+      module: 'commonjs',
+      moduleResolution: 'node10',
+      ignoreDeprecations: '6.0',
+      esModuleInterop: true,
+    };
+    await check(`${line}: compiles with node10 resolution`, () => app.compiles('cjs', { name: 'node10', options }));
+  }
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'redis-lock-package-'));
+const redis = await redisForThisRun();
+try {
+  const packed = await check('builds and packs', async () => {
+    await build({ ifStale: true });
+    return pack(directory);
+  });
+  if (packed !== undefined) {
+    const tarball = join(directory, packed.filename);
+    await check('only intended files are published', () => onlyIntendedFiles(packed));
+    await check('every exported path is published', () => exportsExist(packed));
+    await check('source maps carry their sources', () => mapsCarryTheirSources(packed));
+    await check('the tarball is small', () => smallEnough(packed));
+    await check('publint finds nothing', wellFormed);
+    await check('arethetypeswrong finds nothing', () => typesResolve(tarball));
+    const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
+    const apps = lines.map((line) => new App(join(directory, line.replaceAll(/\W+/g, '-')), line));
+    await Promise.all(apps.map((app) => checkApp(app, tarball, redis.url)));
+  }
+} finally {
+  await redis.stop();
+  if (process.argv.includes('--keep')) console.log(`kept ${directory}`);
+  else rmSync(directory, { recursive: true, force: true });
+}
+
+const report = process.argv.indexOf('--report');
+if (report > 0) writeFileSync(process.argv[report + 1] ?? '', JSON.stringify(result));
+const { passed, failed, skipped } = result;
+console.log(`package: ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+process.exitCode = failed > 0 ? 1 : 0;

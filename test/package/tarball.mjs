@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../scripts/run.mjs';
+
+const MAX_PACKED_BYTES = 300_000;
+/** What may be published; anything else in the tarball is an accident. */
+const INTENDED =
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w./-]+\.(js|js\.map|d\.ts)|dist\/cjs\/package\.json)$/;
+
+/**
+ * @typedef {{ filename: string, size: number, files: { path: string, size: number }[] }} Packed
+ * @typedef {Record<string, unknown>} Manifest
+ */
+
+/**
+ * @param {string} directory
+ * @returns {Packed}
+ */
+export function pack(directory) {
+  // dist is built by now; prepack would build it again.
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
+  return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))[0];
+}
+
+/** @param {Packed} packed */
+export function onlyIntendedFiles({ files }) {
+  const strange = files.filter(({ path }) => !INTENDED.test(path) || /\.(spec|test)\./.test(path));
+  if (strange.length > 0) throw new Error(`not meant to be published: ${strange.map(({ path }) => path).join(', ')}`);
+}
+
+/** @param {Packed} packed */
+export function smallEnough({ size }) {
+  if (size > MAX_PACKED_BYTES) throw new Error(`the tarball has ${size} bytes, more than ${MAX_PACKED_BYTES}`);
+}
+
+/** A map whose sources are not in the tarball leads a debugger nowhere, unless it carries them. @param {Packed} packed */
+export function mapsCarryTheirSources({ files }) {
+  for (const { path } of files.filter((file) => file.path.endsWith('.map'))) {
+    const map = JSON.parse(readFileSync(join(root, path), 'utf8'));
+    if (map.sourcesContent?.length !== map.sources.length) throw new Error(`${path} has no sourcesContent`);
+  }
+}
+
+/** @param {Packed} packed */
+export function exportsExist({ files }) {
+  const shipped = new Set(files.map(({ path }) => `./${path}`));
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  /** @param {unknown} value @returns {string[]} */
+  const targets = (value) => (typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(targets));
+  const missing = [...targets(manifest.exports), manifest.main, manifest.types].filter((path) => !shipped.has(path));
+  if (missing.length > 0) throw new Error(`exported but not in the tarball: ${missing.join(', ')}`);
+}
