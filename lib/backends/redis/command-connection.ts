@@ -1,0 +1,214 @@
+import type { Duplex } from 'node:stream';
+import type { Redis } from 'ioredis';
+import { LockUnavailableError } from '../../errors/lock-errors.js';
+import type { LockLog } from '../../core/lock-log.js';
+import { addressOf } from './redis-connection.js';
+import { isMissingScript, isReadOnly, isRefused, toLockError } from './redis-errors.js';
+import { scripts } from './scripts.generated.js';
+import { ServerClock } from './server-clock.js';
+
+export type ScriptName = keyof typeof scripts;
+
+/**
+ * The one connection on which scripts run. It is usable once the scripts are loaded and the server's clock was read.
+ * A command that is not answered in time means that the connection is worth nothing (half-open, or a server that hangs): it is
+ * torn down, everything under way is rejected, and a new one is made.
+ */
+export class CommandConnection {
+  readonly address: string;
+  readonly serverClock = new ServerClock();
+  usable = false;
+
+  /** Sending times of the commands under way, oldest at `first`: Redis answers in order. */
+  private sent: number[] = [];
+  private first = 0;
+  private watching = false;
+  private corked = false;
+  private closed = false;
+  private lastError: unknown;
+  private silentSince: number | undefined;
+  private waiters: Array<() => void> = [];
+  private handshake: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly commandTimeout: number,
+    private readonly log: LockLog,
+    private readonly onUsable: () => void,
+  ) {
+    this.address = addressOf(redis);
+    redis.on('error', (error) => (this.lastError = error));
+    redis.on('connect', () => {
+      // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
+      this.handshake = setTimeout(() => this.reset(), Math.max(1000, 3 * commandTimeout)).unref();
+    });
+    redis.on('ready', () => void this.setUp());
+    redis.on('close', () => {
+      this.wentDown();
+    });
+  }
+
+  /** Rejects when the first attempt fails; ioredis goes on trying. */
+  async start(): Promise<void> {
+    this.silentSince = performance.now();
+    try {
+      await this.redis.connect();
+      await this.whenUsable(performance.now() + this.commandTimeout);
+    } catch (error) {
+      throw toLockError(this.lastError ?? error, this.address);
+    }
+  }
+
+  /**
+   * Settles when commands can be sent. Rejects at `deadline`, and at once when the connection has been down for longer than a
+   * command may take: an outage is told fast, a blip is ridden out.
+   */
+  async whenUsable(deadline: number): Promise<void> {
+    const end = Math.min(deadline, (this.silentSince ?? performance.now()) + this.commandTimeout);
+    const rest = end - performance.now();
+    if (!this.usable && !this.closed && rest > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, rest);
+        this.waiters.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    if (!this.usable) {
+      const why = this.lastError instanceof Error ? `: ${this.lastError.message}` : '';
+      throw new LockUnavailableError(`Redis at ${this.address} is not connected${why}.`);
+    }
+  }
+
+  /** Runs a script; rejects with whatever ioredis rejects with. `stillWanted` is asked before it is sent a second time. */
+  async run(name: ScriptName, keys: readonly string[], args: ReadonlyArray<string | number>, stillWanted: () => boolean): Promise<unknown> {
+    const { sha1, source } = scripts[name];
+    this.begin();
+    try {
+      return await this.redis.evalsha(sha1, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (isReadOnly(error)) this.reset();
+      if (!isMissingScript(error) || !stillWanted()) throw error;
+    } finally {
+      this.end();
+    }
+    // SCRIPT FLUSH, or a server that was restarted behind a proxy.
+    this.begin();
+    try {
+      return await this.redis.eval(source, keys.length, ...keys, ...args);
+    } finally {
+      this.end();
+    }
+  }
+
+  close(): void {
+    this.closed = true;
+    this.wentDown();
+    this.redis.disconnect();
+    // A half-open socket would never answer the polite end.
+    this.stream?.destroy();
+  }
+
+  private get stream(): Duplex | undefined {
+    return (this.redis as unknown as { stream?: Duplex }).stream;
+  }
+
+  private async setUp(): Promise<void> {
+    clearTimeout(this.handshake);
+    this.serverClock.forget();
+    const sentAt = performance.now();
+    this.begin();
+    try {
+      const [time] = await Promise.all([
+        this.redis.time() as unknown as Promise<Array<string | number>>,
+        ...Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source)),
+      ]);
+      this.serverClock.observe(Number(time[0]) * 1e6 + Number(time[1]), sentAt);
+    } catch (error) {
+      this.lastError = error;
+      // What Redis refuses today it will refuse in a second; ioredis would stay connected and never try again.
+      if (!this.closed) this.log.error(toLockError(error, this.address).message);
+      if (isRefused(error)) return this.wakeWaiters();
+      return this.reset();
+    } finally {
+      this.end();
+    }
+    if (this.closed) return;
+    if (this.silentSince !== undefined && this.told) this.log.log(`Redis at ${this.address} answers again; locks are available.`);
+    this.told = false;
+    this.usable = true;
+    this.lastError = undefined;
+    this.silentSince = undefined;
+    this.wakeWaiters();
+    this.onUsable();
+  }
+
+  private told = false;
+
+  private wentDown(): void {
+    clearTimeout(this.handshake);
+    this.usable = false;
+    this.silentSince ??= performance.now();
+    if (this.closed) return this.wakeWaiters();
+    if (!this.told) {
+      this.told = true;
+      const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
+      this.log.warn(`Redis at ${this.address} is not reachable${why}; locks answer LOCK_UNAVAILABLE until it is back.`);
+    }
+  }
+
+  private wakeWaiters(): void {
+    const { waiters } = this;
+    this.waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Tears the connection down; everything under way rejects, and ioredis makes a new one. */
+  private reset(): void {
+    if (!this.closed) this.stream?.destroy();
+  }
+
+  private begin(): void {
+    this.sent.push(performance.now());
+    this.watch(this.commandTimeout);
+    const { stream } = this;
+    if (this.corked || !stream) return;
+    // One packet for everything that is sent in this turn of the event loop.
+    this.corked = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.corked = false;
+      stream.uncork();
+    });
+  }
+
+  private end(): void {
+    this.first++;
+    if (this.first === this.sent.length) {
+      this.sent = [];
+      this.first = 0;
+    } else if (this.first > 1000) {
+      this.sent = this.sent.slice(this.first);
+      this.first = 0;
+    }
+  }
+
+  /** One timer for all commands: it looks at the oldest one. Left running when nothing is under way, it ends by itself. */
+  private watch(delay: number): void {
+    if (this.watching) return;
+    this.watching = true;
+    setTimeout(() => {
+      // A stalled event loop fires timers before it reads answers that are there already: read first, judge then.
+      setImmediate(() => {
+        this.watching = false;
+        const oldest = this.sent[this.first];
+        if (oldest === undefined) return;
+        const rest = oldest + this.commandTimeout - performance.now();
+        if (rest > 0) return this.watch(rest);
+        this.lastError = new Error(`no answer within ${this.commandTimeout} ms (option commandTimeout)`);
+        this.reset();
+      });
+    }, delay).unref();
+  }
+}

@@ -1,0 +1,2 @@
+export { RedisBackend, type RedisBackendOptions } from './redis-backend.js';
+export type { RedisConnection } from './redis-connection.js';

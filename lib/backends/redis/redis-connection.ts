@@ -1,0 +1,58 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { LockConfigurationError } from '../../errors/lock-errors.js';
+
+/** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */
+export type RedisConnection = string | RedisOptions | Redis;
+
+/**
+ * What makes an ioredis client safe for locks; each of these was seen to do harm the other way round (faults.md):
+ * a command that is not sent now is never sent later, and a command whose connection broke is not sent again behind our back.
+ */
+const safe: object = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  enableAutoPipelining: false,
+  autoResubscribe: false,
+  enableReadyCheck: true,
+  reconnectOnError: null,
+  // Our own watch covers whole connections; a timer per command would cost more than the command.
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  // Keys are built in one place, and a prefix here would reach keys but not channels.
+  keyPrefix: '',
+  stringNumbers: false,
+  replyMapping: 'legacy',
+  monitor: false,
+  readOnly: false,
+  retryStrategy: (attempt: number): number => Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
+};
+
+/** A connection of our own, not opened yet. @throws LockConfigurationError for what is no standalone Redis. */
+export function createConnection(connection: RedisConnection): Redis {
+  if (typeof connection === 'string') return new Redis(connection, safe);
+  if (isClient(connection)) {
+    if ((connection as { isCluster?: boolean }).isCluster) {
+      throw new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.');
+    }
+    return connection.duplicate(safe);
+  }
+  return new Redis({ ...(connection as object), ...safe });
+}
+
+/** The key prefix that the user's own client or options would put before every key. */
+export function keyPrefixOf(connection: RedisConnection): string {
+  if (typeof connection === 'string') return '';
+  return (isClient(connection) ? connection.options : connection).keyPrefix ?? '';
+}
+
+/** Host and port for messages; never user or password. */
+export function addressOf({ options }: Redis): string {
+  if (options.path) return options.path;
+  return options.sentinels ? `Sentinel group ${options.name}` : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
+}
+
+// By its abilities, not by instanceof: the application may have another copy or line of ioredis.
+function isClient(connection: object): connection is Redis {
+  return typeof (connection as { duplicate?: unknown }).duplicate === 'function';
+}

@@ -1,0 +1,59 @@
+import type { ReleaseReply } from '../../core/lock-backend.js';
+
+/** What the scripts answer (their REPLY headers), decoded. Server times in µs, lengths in ms. */
+export type AcquireAnswer =
+  | { readonly status: 'granted'; readonly now: number; readonly fencingToken: number; readonly lease: number }
+  | { readonly status: 'contended'; readonly now: number; readonly rest: number }
+  | { readonly status: 'queued'; readonly now: number; readonly rest: number; readonly heard: boolean }
+  | { readonly status: 'late'; readonly now: number };
+
+export function decodeAcquire(reply: unknown): AcquireAnswer {
+  const [status, now, ...rest] = reply as [string, number, ...Array<number | string>];
+  switch (status) {
+    case 'granted':
+      return { status, now, fencingToken: rest[0] as number, lease: rest[1] as number };
+    case 'contended':
+      return { status, now, rest: rest[0] as number };
+    case 'queued':
+      return { status, now, rest: rest[0] as number, heard: rest[2] === 'heard' };
+    case 'late':
+      return { status, now };
+    default:
+      throw new Error(`the acquire script answered ${JSON.stringify(reply)}`);
+  }
+}
+
+export function decodeRelease(reply: unknown): ReleaseReply {
+  if (reply === 'released' || reply === 'cancelled' || reply === 'absent') return reply;
+  throw new Error(`the release script answered ${JSON.stringify(reply)}`);
+}
+
+/** The rest of each lease in ms, or `lost`, behind the server's time. */
+export function decodeRenew(reply: unknown): { readonly now: number; readonly holds: ReadonlyArray<number | 'lost'> } {
+  const [now, ...holds] = reply as [number, ...Array<number | 'lost'>];
+  return { now, holds };
+}
+
+/** The message that the scripts publish with a grant: claim, token, server now, length, record key (which may hold spaces). */
+export interface GrantMessage {
+  readonly claim: string;
+  readonly fencingToken: number;
+  readonly now: number;
+  readonly length: number;
+  readonly record: string;
+}
+
+const grantMessage = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s;
+
+/** Undefined for a message that no script of ours has sent: the channel is not ours alone. */
+export function decodeGrant(message: string): GrantMessage | undefined {
+  const parts = grantMessage.exec(message);
+  if (!parts) return undefined;
+  return {
+    claim: parts[1]!,
+    fencingToken: Number(parts[2]),
+    now: Number(parts[3]),
+    length: Number(parts[4]),
+    record: parts[5]!,
+  };
+}

@@ -1,0 +1,78 @@
+import type { Duplex } from 'node:stream';
+import type { Redis } from 'ioredis';
+
+/**
+ * The connection on which grants arrive: one channel per client, from the first wait on. Nothing of the guarantees rests on it:
+ * what it misses, the next poll finds.
+ */
+export class Subscriber {
+  private started = false;
+  private subscribed = false;
+  private checking = false;
+  private closed = false;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly channel: string,
+    private readonly commandTimeout: number,
+    private readonly onMessage: (message: string) => void,
+    private readonly onSubscribed: () => void,
+  ) {
+    // Reported by the command connection, which sees the same server.
+    redis.on('error', () => undefined);
+    redis.on('ready', () => void this.subscribe());
+    redis.on('close', () => (this.subscribed = false));
+    redis.on('message', (_channel: string, message: string) => {
+      this.onMessage(message);
+    });
+  }
+
+  /** Subscribes, now or as soon as it can be. */
+  listen(): void {
+    if (this.started || this.closed) return;
+    this.started = true;
+    this.redis.connect().catch(() => undefined);
+  }
+
+  /** Whoever polls has not been called: makes sure that the line is not dead, and replaces it when it is. */
+  async check(): Promise<void> {
+    if (!this.subscribed || this.checking) return;
+    this.checking = true;
+    const timer = setTimeout(() => {
+      // As for commands: read what has arrived during a stall, then judge.
+      setImmediate(() => {
+        if (this.checking) this.reset();
+      });
+    }, this.commandTimeout);
+    await this.redis.ping().catch(() => undefined);
+    clearTimeout(timer);
+    this.checking = false;
+  }
+
+  /** The server says that nobody listens, whatever this side believes. */
+  renew(): void {
+    if (this.subscribed) this.reset();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.redis.disconnect();
+    this.reset();
+  }
+
+  private async subscribe(): Promise<void> {
+    try {
+      await this.redis.subscribe(this.channel);
+    } catch {
+      // The connection went again, or the ACL has no such channel: the waiters poll.
+      return;
+    }
+    if (this.closed) return;
+    this.subscribed = true;
+    this.onSubscribed();
+  }
+
+  private reset(): void {
+    (this.redis as unknown as { stream?: Duplex }).stream?.destroy();
+  }
+}

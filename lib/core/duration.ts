@@ -1,0 +1,40 @@
+import ms, { type StringValue } from 'ms';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { describe } from './describe.js';
+
+/** Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. */
+export type Duration = number | StringValue;
+
+/** `setTimeout` fires at once for anything longer, so nothing longer is accepted. */
+export const longestDuration = 2 ** 31 - 1;
+
+interface DurationRules {
+  /** Smallest value in milliseconds. */
+  readonly min: number;
+  /** Whether `Infinity` means 'without end'. */
+  readonly infinite?: boolean;
+}
+
+/**
+ * Milliseconds of a duration as the user wrote it.
+ * @throws LockConfigurationError naming `option` for anything that is not a whole number of milliseconds within the rules.
+ */
+export function parseDuration(option: string, value: unknown, { min, infinite = false }: DurationRules): number {
+  const milliseconds = typeof value === 'string' ? parseText(value) : value;
+  if (infinite && milliseconds === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (typeof milliseconds === 'number' && Number.isInteger(milliseconds) && milliseconds >= min && milliseconds <= longestDuration) {
+    return milliseconds;
+  }
+  throw new LockConfigurationError(
+    `${option}: ${describe(value)} is no duration; write whole milliseconds from ${min} to ${longestDuration}` +
+      `${infinite ? ', Infinity,' : ''} or a string such as '30s'.`,
+  );
+}
+
+function parseText(value: string): number | undefined {
+  // `ms` throws for '' and for more than 100 characters, and answers undefined for what it cannot read.
+  if (value.length === 0 || value.length > 100) return undefined;
+  const milliseconds = ms(value as StringValue) as number | undefined;
+  // '0.1s' is 100 ms to a person; floating point need not agree in the last digit.
+  return milliseconds === undefined ? undefined : Math.round(milliseconds * 1000) / 1000;
+}

@@ -1,0 +1,126 @@
+import { LockLostError, type LockLostReason } from '../errors/lock-errors.js';
+import type { Claim, Grant } from './claim.js';
+import type { Clock } from './clock.js';
+import { printable } from './describe.js';
+import type { RenewReply, RenewRequest } from './lock-backend.js';
+import type { ResolvedLockOptions } from './options.js';
+
+/**
+ * A lock that is held by this process: the grant, how long it is certain, and everybody inside who uses it.
+ * States: held → lost (time or backend says so) → ended, or held → ended by the release. Never back.
+ */
+export class Hold {
+  readonly name: string;
+  readonly fencingToken: number;
+  readonly lease: number;
+  readonly acquiredAt: number;
+  /** `Clock.now()` up to which nobody else holds the lock. */
+  validUntil: number;
+  /** When the watchdog has to renew, or to confirm a provisional grant. */
+  renewAt: number;
+  /** Handles that were given out and not released yet: a re-entry is one more. */
+  users = 0;
+  lost: LockLostError | undefined;
+  /** The last renewal was not answered: to be repeated as soon as calls succeed again. */
+  unanswered = false;
+
+  private readonly endsAt: number;
+  private readonly renewed: boolean;
+  private controller: AbortController | undefined;
+
+  constructor(
+    readonly claim: Claim,
+    grant: Grant,
+    options: ResolvedLockOptions,
+    private readonly clock: Clock,
+    private readonly onLost: (hold: Hold) => void,
+  ) {
+    this.name = claim.name;
+    this.fencingToken = grant.fencingToken;
+    this.lease = options.lease;
+    this.renewed = options.renew;
+    this.validUntil = grant.validUntil;
+    const now = (this.acquiredAt = clock.now());
+    this.endsAt = now + options.maxHold;
+    if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
+    else this.renewAt = this.nextRenewal(now);
+  }
+
+  /** The moment at which the watchdog must have looked at this hold. */
+  get dueAt(): number {
+    return Math.min(this.renewAt, this.validUntil, this.endsAt);
+  }
+
+  /** Milliseconds of certain lease. Reads the clock, and finds out about a loss before any timer did. */
+  remaining(): number {
+    if (this.users === 0 || this.lost) return 0;
+    const now = this.clock.now();
+    if (now >= this.validUntil) this.lose('expired');
+    else if (now >= this.endsAt) this.lose('max-hold');
+    else return Math.min(this.validUntil, this.endsAt) - now;
+    return 0;
+  }
+
+  lose(reason: LockLostReason): void {
+    if (this.users === 0 || this.lost) return;
+    this.lost = lostError(this.name, reason);
+    this.onLost(this);
+    this.controller?.abort(this.lost);
+  }
+
+  /** What the next renewal asks for. A fixed lease is confirmed up to its end, not beyond. */
+  renewal(now: number): RenewRequest {
+    const lease = this.renewed ? this.lease : Math.max(1, Math.ceil(this.lease - (now - this.acquiredAt)));
+    return { name: this.name, claim: this.claim.claim, fencingToken: this.fencingToken, lease };
+  }
+
+  /** Takes in what the backend said to a renewal. `unanswered` is no loss: the lease runs on, and the renewal is tried again. */
+  answered(reply: RenewReply): void {
+    const now = this.clock.now();
+    this.unanswered = reply === 'unanswered';
+    if (reply === 'lost') this.lose('revoked');
+    else if (reply === 'unanswered') this.renewAt = now + Math.min(this.lease / 12, Math.max(0, this.validUntil - now) / 4);
+    else {
+      this.validUntil = Math.max(this.validUntil, reply);
+      this.renewAt = this.nextRenewal(now);
+    }
+  }
+
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      this.remaining();
+      if (this.lost) this.controller.abort(this.lost);
+      makeExact(this.controller.signal, this);
+    }
+    return this.controller.signal;
+  }
+
+  private nextRenewal(now: number): number {
+    return this.renewed ? now + this.lease / 3 : Number.POSITIVE_INFINITY;
+  }
+}
+
+export function lostError(name: string, reason: LockLostReason): LockLostError {
+  return new LockLostError(`Lock ${printable(name)} was lost: ${explanations[reason]}`, { key: name, reason });
+}
+
+const explanations: Record<LockLostReason, string> = {
+  expired: 'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
+  revoked: 'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Another holder may be at work.',
+  'max-hold': 'it was held for longer than maxHold. It is not renewed any more.',
+  released: 'it was released before.',
+  shutdown: 'the application ended before the work did (shutdownTimeout).',
+};
+
+/** `signal.aborted` asks the clock: after a blocked event loop it must be true before the timer had a chance to say so. */
+function makeExact(signal: AbortSignal, hold: Hold): void {
+  const inherited = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')!.get!;
+  Object.defineProperty(signal, 'aborted', {
+    configurable: true,
+    get(): boolean {
+      hold.remaining();
+      return inherited.call(signal) as boolean;
+    },
+  });
+}

@@ -1,0 +1,193 @@
+import { LockNotAcquiredError, LockUnavailableError, LockWaitTimeoutError } from '../errors/lock-errors.js';
+import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
+import type { Clock } from './clock.js';
+import { printable } from './describe.js';
+import { Hold } from './hold.js';
+import type { ResolvedLockOptions } from './options.js';
+
+/** What a local queue needs from its client. */
+export interface LocalQueueHost {
+  readonly clock: Clock;
+  /** A claim with a fresh id, known to the client so that pushed grants find it. */
+  openClaim(name: string, owner: ClaimOwner): Claim;
+  forgetClaim(claim: Claim): void;
+  /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
+  countWaiting(name: string, change: 1 | -1): void;
+  holdStarted(hold: Hold, queue: LocalQueue): void;
+  holdLost(hold: Hold): void;
+  queueEmptied(queue: LocalQueue): void;
+}
+
+interface Caller {
+  readonly options: ResolvedLockOptions;
+  readonly giveUpAt: number;
+  readonly settle: (hold: Hold) => void;
+  readonly reject: (reason: unknown) => void;
+  /** Ends timer and abort listener. */
+  stop: () => void;
+}
+
+/**
+ * The callers of one process for one lock name, in order of arrival. They stand in the backend's queue as one claim:
+ * a thousand requests for one product are one waiter in Redis. When a caller gives up, the claim keeps its place for the next.
+ */
+export class LocalQueue implements ClaimOwner {
+  private readonly callers = new Set<Caller>();
+  private claim: Claim | undefined;
+  private hold: Hold | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly host: LocalQueueHost,
+  ) {}
+
+  /** Answers the hold when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
+  join(options: ResolvedLockOptions): Promise<Hold> {
+    if (options.wait === 0 && (this.claim !== undefined || this.callers.size > 0)) {
+      return Promise.reject(this.contention(this.hold?.remaining()));
+    }
+    return new Promise((settle, reject) => {
+      this.host.countWaiting(this.name, 1);
+      const caller: Caller = { options, giveUpAt: this.host.clock.now() + options.wait, settle, reject, stop: () => undefined };
+      this.callers.add(caller);
+      this.watch(caller);
+      if (!this.claim) this.openClaim();
+    });
+  }
+
+  terms(): ClaimTerms {
+    // A claim is closed when its last caller leaves, so there is a first one whenever it asks.
+    const { options, giveUpAt } = this.first()!;
+    return { lease: options.lease, enqueue: options.wait > 0, giveUpAt };
+  }
+
+  granted(grant: Grant): void {
+    const caller = this.first()!;
+    const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, (lost) => {
+      this.lost(lost);
+    });
+    this.hold = hold;
+    hold.users = 1;
+    this.remove(caller);
+    this.host.holdStarted(hold, this);
+    caller.settle(hold);
+  }
+
+  contended(rest: number): void {
+    const caller = this.first()!;
+    this.remove(caller);
+    caller.reject(this.contention(rest));
+    // The claim has left nothing at the backend; the next caller asks with it.
+    if (this.callers.size > 0) this.claim!.ask();
+    else this.closeClaim();
+  }
+
+  unavailable(error: LockUnavailableError): void {
+    // Those behind would learn the same, one command time-out later each.
+    const callers = [...this.callers];
+    const claim = this.claim!;
+    for (const caller of callers) this.remove(caller);
+    this.closeClaim();
+    if (error.uncertain) void claim.release();
+    for (const caller of callers) caller.reject(error);
+  }
+
+  /** The outermost user of the hold has left: gives the lock back, and asks for it again when others wait here. */
+  async release(hold: Hold): Promise<'released' | 'lost' | 'unanswered'> {
+    // A hold that was lost has been given back at that moment, except at `maxHold`.
+    if (hold.lost && hold.lost.reason !== 'max-hold') return 'lost';
+    const reply = hold.claim.release();
+    // Asked for at once: question and release travel in one packet.
+    if (this.hold === hold) this.next();
+    const answer = await reply;
+    return answer === 'cancelled' || answer === 'absent' ? 'lost' : answer;
+  }
+
+  /** Rejects everybody who waits. Who holds the lock keeps it. */
+  rejectWaiting(reason: unknown): void {
+    for (const caller of [...this.callers]) this.leave(caller, reason);
+  }
+
+  private lost(hold: Hold): void {
+    this.host.holdLost(hold);
+    if (this.hold !== hold) return;
+    // At `maxHold` the lock runs out rather than being freed: the work that hangs has the rest of the lease to stop.
+    // Else a renewal still under way may have lengthened the lease at the backend, so it is given back all the same.
+    if (hold.lost?.reason !== 'max-hold') void hold.claim.release();
+    this.next();
+  }
+
+  private next(): void {
+    this.hold = undefined;
+    this.closeClaim();
+    if (this.callers.size > 0) this.openClaim();
+  }
+
+  private openClaim(): void {
+    this.claim = this.host.openClaim(this.name, this);
+    this.claim.ask();
+  }
+
+  private closeClaim(): void {
+    if (this.claim) this.host.forgetClaim(this.claim);
+    this.claim?.close();
+    this.claim = undefined;
+    if (this.callers.size === 0) this.host.queueEmptied(this);
+  }
+
+  private watch(caller: Caller): void {
+    const { wait, signal } = caller.options;
+    if (wait === 0 || (wait === Number.POSITIVE_INFINITY && !signal)) return;
+    const stopTimer =
+      wait === Number.POSITIVE_INFINITY
+        ? undefined
+        : this.host.clock.timer(wait, () => {
+            this.leave(caller, this.claim?.heard === false ? this.silence(wait) : this.timeout(wait));
+          });
+    const onAbort = signal && ((): void => this.leave(caller, signal.reason));
+    if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
+    caller.stop = () => {
+      stopTimer?.();
+      if (onAbort) signal.removeEventListener('abort', onAbort);
+    };
+  }
+
+  private leave(caller: Caller, reason: unknown): void {
+    if (!this.callers.has(caller)) return;
+    this.remove(caller);
+    const { claim } = this;
+    if (this.callers.size === 0 && claim && !this.hold) {
+      this.closeClaim();
+      void claim.release();
+    }
+    caller.reject(reason);
+  }
+
+  private remove(caller: Caller): void {
+    this.callers.delete(caller);
+    this.host.countWaiting(this.name, -1);
+    caller.stop();
+  }
+
+  private first(): Caller | undefined {
+    return this.callers.values().next().value;
+  }
+
+  private contention(rest: number | undefined): LockNotAcquiredError {
+    return new LockNotAcquiredError(`Lock ${printable(this.name)} is held by somebody else.`, { key: this.name, retryAfter: rest });
+  }
+
+  private timeout(wait: number): LockWaitTimeoutError {
+    return new LockWaitTimeoutError(`Lock ${printable(this.name)} was not free within ${wait} ms (option wait).`, {
+      key: this.name,
+      retryAfter: this.hold?.remaining(),
+    });
+  }
+
+  private silence(wait: number): LockUnavailableError {
+    return new LockUnavailableError(`Lock ${printable(this.name)}: Redis did not answer within ${wait} ms (option wait).`, {
+      key: this.name,
+      uncertain: true,
+    });
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The one port of the engine: a place where locks live.
+ *
+ * A backend keeps, for each lock name, the holder and a queue of waiting claims in order of arrival, and changes both in
+ * atomic steps. It knows nothing of callers, flows, renewal schedules or Nest. What it promises for every call:
+ * - a call may be repeated: nothing happens twice, the answer is the same (G6);
+ * - times are local: `validUntil` is on `Clock.now()` and not later than the backend's own end of the lease (G2);
+ * - a rejected call is a `LockUnavailableError`, with `uncertain` where the call may have been, or may still be, executed.
+ */
+export interface LockBackend {
+  /**
+   * Milliseconds after which a call that was not answered is not executed any more, counted from its sending.
+   * Every call settles within it.
+   */
+  readonly commandTimeout: number;
+  /** A waiting claim that has not asked again for twice this time (ms) counts as dead. */
+  readonly poll: number;
+  /** Largest number of milliseconds that a pushed grant lasts before its holder confirmed it by a first `renew`. */
+  readonly claimWindow: number;
+
+  /**
+   * Connects, and calls `events` from now on. Every claim id of this client will be `clientId:n`.
+   * Rejects when the first attempt fails, and goes on trying by itself.
+   */
+  start(clientId: string, events: LockBackendEvents): Promise<void>;
+  /** Asks for the lock for one claim: the first time, and again for as long as the claim waits. */
+  acquire(request: AcquireRequest): Promise<AcquireReply>;
+  /** Gives a claim up, whether it holds or waits; a freed lock goes to the next waiter in the same step. */
+  release(claim: ClaimRef): Promise<ReleaseReply>;
+  /** Lengthens leases, all in as few calls as possible. Never rejects: one answer for each hold, in order. */
+  renew(holds: readonly RenewRequest[]): Promise<RenewReply[]>;
+  /** Ends every connection. Calls still under way reject. */
+  close(): Promise<void>;
+}
+
+export interface LockBackendEvents {
+  /** A waiting claim was granted the lock by somebody's release. May come twice, late, or for a claim long given up. */
+  granted(grant: PushedGrant): void;
+  /** Grants may have been missed (the subscription was made anew) or calls can succeed again: waiting claims should ask. */
+  recovered(): void;
+}
+
+/** A claim is one request for a lock name; its id is never used again. */
+export interface ClaimRef {
+  readonly name: string;
+  readonly claim: string;
+}
+
+export interface AcquireRequest extends ClaimRef {
+  /** Milliseconds. */
+  readonly lease: number;
+  /** Whether to stand in the queue when the lock is not free. */
+  readonly enqueue: boolean;
+  /** Whether this claim was queued by an earlier answer: nobody has called it since. */
+  readonly again: boolean;
+  /** `Clock.now()` until which an answer like 'busy, try later' is worth another try inside this call. */
+  readonly giveUpAt: number;
+  /** Asked before every (re-)sending: a claim that was given up must never be asked for again. */
+  isWanted(): boolean;
+}
+
+export type AcquireReply =
+  | { readonly status: 'granted'; readonly fencingToken: number; readonly validUntil: number }
+  | { readonly status: 'contended'; /** Rest of the holder's lease in ms. */ readonly rest: number }
+  | { readonly status: 'queued'; /** When to ask again, at the latest: `Clock.now()`. */ readonly askAt: number };
+
+export type ReleaseReply = 'released' | 'cancelled' | 'absent';
+
+export interface PushedGrant extends ClaimRef {
+  readonly fencingToken: number;
+  /** When the provisional grant ends; undefined when its age cannot be bounded: then `renew` must confirm it first. */
+  readonly validUntil: number | undefined;
+}
+
+export interface RenewRequest extends ClaimRef {
+  readonly fencingToken: number;
+  readonly lease: number;
+}
+
+/** The new `validUntil`; `lost` when the claim does not hold (with this token); `unanswered` when nothing is known. */
+export type RenewReply = number | 'lost' | 'unanswered';

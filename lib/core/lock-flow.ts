@@ -1,0 +1,40 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Lock } from './lock.js';
+import type { LockHandle } from './lock-handle.js';
+
+/**
+ * A flow is everything that runs, directly or through awaits, inside a hold. It is a chain of the holds around the running
+ * code, innermost first, carried by the async context. The chain is immutable: what runs side by side cannot disturb it.
+ */
+interface FlowNode {
+  readonly handle: LockHandle;
+  readonly outer: FlowNode | undefined;
+}
+
+const flow = new AsyncLocalStorage<FlowNode | undefined>();
+
+/** Runs `fn` inside the hold of `handle`. */
+export function runInFlow<T>(handle: LockHandle, fn: () => T): T {
+  return flow.run({ handle, outer: flow.getStore() }, fn);
+}
+
+/**
+ * Runs `fn` outside of every hold: the start of a new entry point (a request, a message, a job). Without it, a server that was
+ * started inside a hold would pass that hold on to every request, and two requests would be inside one lock at once.
+ */
+export function startFlow<T>(fn: () => T): T {
+  return flow.run(undefined, fn);
+}
+
+/** The innermost hold of the running flow that still lasts and meets the condition. A hold that has ended is never revived. */
+export function findHandle(matches: (handle: LockHandle) => boolean): LockHandle | undefined {
+  for (let node = flow.getStore(); node; node = node.outer) {
+    if (node.handle.lasts && matches(node.handle)) return node.handle;
+  }
+  return undefined;
+}
+
+/** The lock around the running code: its signal and its fencing token. Undefined outside of every lock. */
+export function currentLock(): Lock | undefined {
+  return findHandle(() => true);
+}

@@ -1,0 +1,67 @@
+import { type Duration, parseDuration } from './duration.js';
+import { type Hold, lostError } from './hold.js';
+import type { Lock } from './lock.js';
+import { minLease } from './options.js';
+
+/** What a handle needs from its client. */
+export interface HandleHost {
+  renew(hold: Hold, lease: number): Promise<void>;
+  /** One user less; the last one gives the lock back. */
+  leave(hold: Hold): Promise<void>;
+}
+
+/** One user's view of a hold: the outermost one, or a re-entry. */
+export class LockHandle implements Lock {
+  private released: Promise<void> | undefined;
+
+  constructor(
+    readonly hold: Hold,
+    readonly depth: number,
+    readonly host: HandleHost,
+  ) {}
+
+  get key(): string {
+    return this.hold.name;
+  }
+
+  get fencingToken(): number {
+    return this.hold.fencingToken;
+  }
+
+  get signal(): AbortSignal {
+    return this.hold.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.remaining > 0;
+  }
+
+  get remaining(): number {
+    return this.released ? 0 : this.hold.remaining();
+  }
+
+  /** Whether a flow inside it is still inside the hold, be it lost or not: its last user has not left. */
+  get lasts(): boolean {
+    return this.hold.users > 0;
+  }
+
+  assertHeld(): void {
+    if (this.isHeld) return;
+    throw this.hold.lost ?? lostError(this.key, 'released');
+  }
+
+  async renew(lease?: Duration): Promise<void> {
+    const milliseconds = lease === undefined ? this.hold.lease : parseDuration('lease', lease, { min: minLease });
+    this.assertHeld();
+    await this.host.renew(this.hold, milliseconds);
+  }
+
+  release(): Promise<void> {
+    this.released ??= this.host.leave(this.hold);
+    return this.released;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+}

@@ -1,0 +1,34 @@
+import type { Duration } from './duration.js';
+
+/**
+ * What `acquire` answers: a held lock. Give it back with `release()` or by `await using`.
+ *
+ * The lock is certain only while `isHeld` is true. Whatever writes to a shared resource should hand over
+ * `fencingToken` (the resource refuses smaller ones), whatever takes long should watch `signal`.
+ */
+export interface Lock extends AsyncDisposable {
+  /** The lock name. */
+  readonly key: string;
+  /** Larger than the token of every earlier holder of the same name. Microseconds since 1970, or a little more. */
+  readonly fencingToken: number;
+  /** Aborts with a `LockLostError` as soon as the lock is not certain any more; never aborts after `release()`. */
+  readonly signal: AbortSignal;
+  /** True only while it is certain that nobody else holds the lock. Reads the monotonic clock: exact without an `await` before. */
+  readonly isHeld: boolean;
+  /** Milliseconds of certain lease that are left; 0 when the lock is not held. */
+  readonly remaining: number;
+  /** 1 for the outermost hold of a flow, 2 for a re-entry inside it, and so on. */
+  readonly depth: number;
+  /** @throws LockLostError when `isHeld` is false. Call it right before what must not happen without the lock. */
+  assertHeld(): void;
+  /**
+   * Lengthens the lease to `lease` from now (default: the lease it was acquired with). Never shortens it.
+   * @throws LockLostError when the lock is lost, LockUnavailableError when Redis did not answer (the lock may still be held).
+   */
+  renew(lease?: Duration): Promise<void>;
+  /**
+   * Gives the lock back; the outermost release of a flow frees it. Safe to call twice, safe in `finally`:
+   * never rejects, also when the lock was lost or Redis is away (what is left at Redis then ends by itself).
+   */
+  release(): Promise<void>;
+}

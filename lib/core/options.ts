@@ -1,0 +1,167 @@
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { describe } from './describe.js';
+import { type Duration, parseDuration } from './duration.js';
+
+/** What can be said at every acquisition, by call or by decorator. */
+export interface LockOptions {
+  /**
+   * How long the lock is granted when nothing renews it, i.e. how long the others wait after a crash.
+   * Left out: `defaults.lease`, renewed every third of it until the work ends. Given: fixed, the work must end within it, unless `renew: true`.
+   * @default '30s', renewed
+   */
+  lease?: Duration;
+  /**
+   * The longest time in the queue. 0 = one try. `Infinity` = as long as it takes.
+   * @default '10s'
+   */
+  wait?: Duration;
+  /**
+   * Whether a watchdog renews the lease while the work runs.
+   * @default true when `lease` is left out, false when it is given
+   */
+  renew?: boolean;
+  /**
+   * The longest time a hold may last, renewed or not: then its signal aborts, renewal stops and the lease runs out.
+   * A hung method must not hold a lock for ever.
+   * @default none
+   */
+  maxHold?: Duration;
+  /** Gives up waiting: the call rejects with `signal.reason`. Does not end a lock that is already held. */
+  signal?: AbortSignal;
+  /**
+   * `handoff`: the callers of one process queue up inside it and stand in Redis as one; cheap, and fair between processes.
+   * `strict`: every caller queues in Redis; first come, first served over all processes.
+   * @default 'handoff'
+   */
+  fairness?: Fairness;
+  /**
+   * What happens when the work ended well although the lock was lost on the way: `throw` a LockLostError, or only `warn` in the log.
+   * @default 'throw'
+   */
+  onLost?: OnLost;
+}
+
+export type Fairness = 'handoff' | 'strict';
+export type OnLost = 'throw' | 'warn';
+
+/** Defaults of every acquisition, from the module's options. */
+export interface LockDefaults {
+  lease?: Duration;
+  wait?: Duration;
+  maxHold?: Duration;
+  fairness?: Fairness;
+  onLost?: OnLost;
+}
+
+/** LockOptions with every default filled in, in milliseconds. */
+export interface ResolvedLockOptions {
+  readonly lease: number;
+  readonly wait: number;
+  readonly renew: boolean;
+  readonly maxHold: number;
+  readonly signal: AbortSignal | undefined;
+  readonly fairness: Fairness;
+  readonly onLost: OnLost;
+}
+
+/** The one place of the defaults; `docs/options.md` is compared with it by a test. */
+export const lockDefaults: ResolvedLockOptions = {
+  lease: 30_000,
+  wait: 10_000,
+  renew: true,
+  maxHold: Number.POSITIVE_INFINITY,
+  signal: undefined,
+  fairness: 'handoff',
+  onLost: 'throw',
+};
+
+/** Smallest lease in milliseconds: below, the round trip to Redis eats it up. */
+export const minLease = 10;
+
+const lockOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'signal', 'fairness', 'onLost'] as const;
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
+
+/** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
+export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
+  const resolved = resolveOptions(pick(defaults, defaultNames), lockDefaults);
+  // A lease that is given here only sets the default length; renewal is decided at the call.
+  return { ...resolved, renew: true };
+}
+
+/**
+ * One call's options over the defaults. Every property is read exactly once.
+ * @throws LockConfigurationError naming the wrong option, and for an unknown one the nearest known.
+ */
+export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
+  if (options === undefined) return defaults;
+  const { lease, wait, renew, maxHold, signal, fairness, onLost } = readOptions('options', options, lockOptionNames);
+  return {
+    lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: minLease }),
+    wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: 0, infinite: true }),
+    renew: renew === undefined ? lease === undefined && defaults.renew : oneOf('renew', renew, [true, false]),
+    maxHold: maxHold === undefined ? defaults.maxHold : parseDuration('maxHold', maxHold, { min: 1, infinite: true }),
+    signal: signal === undefined ? defaults.signal : abortSignal(signal),
+    fairness: fairness === undefined ? defaults.fairness : oneOf('fairness', fairness, ['handoff', 'strict']),
+    onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
+  };
+}
+
+/**
+ * A plain copy of an options object, each property read once, with unknown names refused.
+ * @throws LockConfigurationError for anything but an object and for a name that is not in `known`.
+ */
+export function readOptions<const K extends string>(what: string, options: unknown, known: readonly K[]): { [P in K]?: unknown } {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LockConfigurationError(`${what}: ${describe(options)} given, an object expected.`);
+  }
+  const copy: { [P in K]?: unknown } = {};
+  for (const name of Object.keys(options)) {
+    if (!(known as readonly string[]).includes(name)) {
+      throw new LockConfigurationError(`${what}: there is no option '${name}'. ${suggestion(name, known)}`);
+    }
+    copy[name as K] = (options as Record<string, unknown>)[name];
+  }
+  return copy;
+}
+
+/** @throws LockConfigurationError unless `value` is one of `choices`. */
+export function oneOf<const T>(option: string, value: unknown, choices: readonly T[]): T {
+  if (choices.includes(value as T)) return value as T;
+  throw new LockConfigurationError(`${option}: ${describe(value)} given; write ${choices.map((choice) => describe(choice)).join(' or ')}.`);
+}
+
+function abortSignal(value: unknown): AbortSignal {
+  if (value instanceof AbortSignal) return value;
+  throw new LockConfigurationError(`signal: ${describe(value)} given, an AbortSignal expected.`);
+}
+
+function pick<K extends string>(source: object, names: readonly K[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const name of names) {
+    const value = (source as Record<string, unknown>)[name];
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+/** 'Did you mean …?' for a misspelt name, else the list of names. Also used for parameter names in templates. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const nearest = known
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  if (nearest && nearest.distance <= Math.max(1, Math.floor(name.length / 3))) return `Did you mean '${nearest.candidate}'?`;
+  return known.length === 0 ? '' : `Known: ${known.join(', ')}.`;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

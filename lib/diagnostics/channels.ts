@@ -1,0 +1,32 @@
+import { channel } from 'node:diagnostics_channel';
+import type { LockLostReason } from '../errors/lock-errors.js';
+
+export interface LockAcquiredMessage {
+  readonly key: string;
+  readonly fencingToken: number;
+  /** Milliseconds between the call and the grant. */
+  readonly waited: number;
+}
+
+export interface LockReleasedMessage {
+  readonly key: string;
+  readonly fencingToken: number;
+  /** Milliseconds between the grant and the release. */
+  readonly held: number;
+}
+
+export interface LockLostMessage {
+  readonly key: string;
+  readonly fencingToken: number;
+  readonly reason: LockLostReason;
+}
+
+/**
+ * What `node:diagnostics_channel` subscribers can see. Names and payloads are public: docs/diagnostics.md.
+ * A payload is built only when somebody listens.
+ */
+export const channels = {
+  acquired: channel('nestjs-redis-lock:acquired'),
+  released: channel('nestjs-redis-lock:released'),
+  lost: channel('nestjs-redis-lock:lost'),
+} as const;

@@ -1,0 +1,96 @@
+/** Stable codes: match on these, never on messages. */
+export type LockErrorCode =
+  | 'LOCK_CONFIGURATION'
+  | 'LOCK_CONTENDED'
+  | 'LOCK_WAIT_TIMEOUT'
+  | 'LOCK_QUEUE_FULL'
+  | 'LOCK_LOST'
+  | 'LOCK_UNAVAILABLE';
+
+interface LockErrorOptions {
+  key?: string | undefined;
+  cause?: unknown;
+}
+
+/** What every error of this library is. `code` is stable, `key` is the lock name where there is one. */
+export abstract class LockError extends Error {
+  abstract readonly code: LockErrorCode;
+  /** Written out in every class: a minifier renames classes, and logs would show `a: …`. */
+  abstract override readonly name: string;
+  /** The lock name the error is about. */
+  readonly key: string | undefined;
+
+  constructor(message: string, options: LockErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.key = options.key;
+  }
+}
+
+/** Something was written wrongly: a template, an option, a key. Refused at once, nothing was sent to Redis. */
+export class LockConfigurationError extends LockError {
+  override readonly name: string = 'LockConfigurationError';
+  readonly code = 'LOCK_CONFIGURATION';
+}
+
+/** Redis answered, and the lock was not to be had within `wait`. HTTP: 409. */
+export class LockNotAcquiredError extends LockError {
+  override readonly name: string = 'LockNotAcquiredError';
+  readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' = 'LOCK_CONTENDED';
+  /** Milliseconds after which another attempt may succeed: the rest of the present holder's lease, where it is known. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, options: LockErrorOptions & { retryAfter?: number | undefined } = {}) {
+    super(message, options);
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** The caller stood in the queue for the whole of `wait`. HTTP: 409. */
+export class LockWaitTimeoutError extends LockNotAcquiredError {
+  override readonly name: string = 'LockWaitTimeoutError';
+  override readonly code = 'LOCK_WAIT_TIMEOUT';
+}
+
+/** `maxWaiters` callers of this process wait already: load is shed instead of piled up. HTTP: 503. */
+export class LockQueueFullError extends LockNotAcquiredError {
+  override readonly name: string = 'LockQueueFullError';
+  override readonly code = 'LOCK_QUEUE_FULL';
+}
+
+/**
+ * Why a lock was lost:
+ * `expired` – its lease ran out before it was released or renewed;
+ * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted by force, lost in a failover);
+ * `max-hold` – the hold reached `maxHold`;
+ * `shutdown` – the application ended before the work did;
+ * `released` – it was asked for something after its own `release()`.
+ */
+export type LockLostReason = 'expired' | 'revoked' | 'max-hold' | 'shutdown' | 'released';
+
+/** The lock went while its holder still worked. Others may hold it by now. HTTP: 500. */
+export class LockLostError extends LockError {
+  override readonly name: string = 'LockLostError';
+  readonly code = 'LOCK_LOST';
+  readonly reason: LockLostReason;
+
+  constructor(message: string, options: LockErrorOptions & { reason: LockLostReason }) {
+    super(message, options);
+    this.reason = options.reason;
+  }
+}
+
+/** Redis could not be asked, or did not answer in time. Says nothing about whether the lock is free. HTTP: 503. */
+export class LockUnavailableError extends LockError {
+  override readonly name: string = 'LockUnavailableError';
+  readonly code = 'LOCK_UNAVAILABLE';
+  /**
+   * True when the command may have been executed although its answer is missing.
+   * The library takes back by itself whatever such a command did.
+   */
+  readonly uncertain: boolean;
+
+  constructor(message: string, options: LockErrorOptions & { uncertain?: boolean } = {}) {
+    super(message, options);
+    this.uncertain = options.uncertain ?? false;
+  }
+}
