@@ -1,0 +1,59 @@
+/**
+ * Everything that can be said about the code without running it; a problem in any step fails.
+ *
+ *   node scripts/lint.mjs              all steps
+ *   node scripts/lint.mjs types lua    some
+ */
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root, runNode, seconds, tool } from './run.mjs';
+
+const rooms = ['lib', 'sample', 'test', 'scripts'].filter((room) => existsSync(join(root, room)));
+
+/** @type {Record<string, string[]>} */
+const STEPS = {
+  types: [tool('typescript', 'bin', 'tsc'), '--noEmit'],
+  format: [tool('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn', '.'],
+  rules: [tool('oxlint', 'bin', 'oxlint'), '--type-aware', '--deny-warnings', ...rooms],
+  dependencies: [tool('dependency-cruiser', 'bin', 'dependency-cruise.mjs'), ...rooms],
+  lua: [join(root, 'scripts', 'embed-lua.mjs'), '--check'],
+};
+
+/**
+ * @param {string[]} [names]
+ * @returns {Promise<string[]>} the steps that failed
+ */
+export async function lint(names = Object.keys(STEPS)) {
+  const queue = [...names];
+  /** @type {string[]} */
+  const failed = [];
+  const worker = async () => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      const start = performance.now();
+      const { code, output } = await runNode(STEPS[name] ?? []);
+      console.log(`${code === 0 ? '✓' : '✗'} ${name} (${seconds(start)})`);
+      if (code !== 0) {
+        failed.push(name);
+        console.log(output);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, worker));
+  return failed;
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const names = process.argv.slice(2);
+  const unknown = names.filter((name) => !(name in STEPS));
+  if (unknown.length > 0)
+    throw new Error(`no such step: ${unknown.join(', ')}; there are ${Object.keys(STEPS).join(', ')}`);
+  const failed = await lint(names.length > 0 ? names : undefined);
+  if (failed.length > 0) {
+    console.error(
+      `failed: ${failed.join(', ')}${failed.includes('format') ? ' (npm run format rewrites the files)' : ''}`,
+    );
+    process.exitCode = 1;
+  }
+}
