@@ -1,1 +1,23 @@
-export {};
+export { RedisLockModule } from './redis-lock.module.js';
+export type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
+export { type LockKey, RedisLockService } from './redis-lock.service.js';
+export { DistributedLock } from './decorators/distributed-lock.decorator.js';
+export type { DistributedLockOptions } from './decorators/distributed-lock.options.js';
+export { InjectRedisLock } from './decorators/inject-redis-lock.decorator.js';
+export { LockErrorFilter } from './filters/lock-error.filter.js';
+export type { Duration } from './core/duration.js';
+export type { Lock } from './core/lock.js';
+export type { LockBackend } from './core/lock-backend.js';
+export { currentLock } from './core/lock-flow.js';
+export type { LockOptions } from './core/options.js';
+export {
+  LockConfigurationError,
+  LockError,
+  type LockErrorCode,
+  LockLostError,
+  type LockLostReason,
+  LockNotAcquiredError,
+  LockQueueFullError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from './errors/lock-errors.js';

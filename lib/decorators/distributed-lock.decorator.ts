@@ -1,0 +1,69 @@
+import 'reflect-metadata';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { declareSlot } from '../interceptor/connection-slot.js';
+import { located } from '../interceptor/error-location.js';
+import { LockedMethod } from '../interceptor/locked-method.js';
+import { isLocked, lockInner } from '../interceptor/method-wrapper.js';
+import { resultKind } from '../interceptor/result-kind.js';
+import { compileKey } from '../key/key.resolver.js';
+import { readMethodShape } from '../key/method-shape.reader.js';
+import {
+  type DistributedLockDecorator,
+  type DistributedLockOptions,
+  readLockOptions,
+} from './distributed-lock.options.js';
+
+/**
+ * Runs the method under a lock: of all calls with the same key, in all processes, one at a time. The lock is taken before
+ * every other decorator of the method (a transaction, a cache) and released after them, whatever their order, and held
+ * until the promise, Observable or async iterable that the method answers has really ended. A call inside that asks for
+ * the same key does not wait for itself.
+ *
+ * For methods of everything that Nest creates: providers, controllers, resolvers, gateways, message handlers.
+ * @param template the key, such as `'product:#{id}'`; see `DistributedLockOptions.key`.
+ * @throws LockConfigurationError at once for whatever can be known without a call: a wrong template, option or kind of method.
+ * The method itself rejects with LockNotAcquiredError, LockUnavailableError, LockLostError, or LockConfigurationError for
+ * an argument that makes no key; then it was not run.
+ */
+export function DistributedLock(template: string): DistributedLockDecorator<readonly unknown[]>;
+export function DistributedLock<A extends readonly unknown[]>(
+  options: DistributedLockOptions<A>,
+): DistributedLockDecorator<A>;
+export function DistributedLock(argument: unknown) {
+  return (target: object, property: string | symbol, descriptor: PropertyDescriptor | undefined): void => {
+    const where = `${typeof target === 'function' ? target.name : target.constructor.name}.${String(property)}`;
+    located(`@DistributedLock on ${where}`, () => lock(where, argument, target, property, descriptor));
+  };
+}
+
+function lock(
+  where: string,
+  argument: unknown,
+  target: object,
+  property: string | symbol,
+  descriptor: PropertyDescriptor | undefined,
+): void {
+  const original: unknown = descriptor?.value;
+  if (typeof target === 'function')
+    throw new LockConfigurationError('a static method is not bound to a Nest application; use an instance method.');
+  if (!descriptor || typeof original !== 'function')
+    throw new LockConfigurationError('only methods can be locked, no accessors or properties.');
+  if (isLocked(target, property)) {
+    throw new LockConfigurationError(
+      'one @DistributedLock for a method; take the second lock inside it, or with RedisLockService.using.',
+    );
+  }
+  const { key, params, returns, connection, lock: options } = readLockOptions(argument);
+  const shape = readMethodShape(target.constructor, property, original);
+  const declaredType: unknown = Reflect.getMetadata('design:returntype', target, property);
+  const method = new LockedMethod({
+    where,
+    key: compileKey(key, shape, params),
+    kind: resultKind({ form: shape?.form, declaredType, returns }),
+    repeatable: shape?.form !== 'async generator',
+    options,
+    slot: declareSlot(target, connection),
+    connection,
+  });
+  descriptor.value = lockInner(target, property, method, original as (...args: unknown[]) => unknown);
+}

@@ -1,0 +1,73 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { throwError } from 'rxjs';
+import { LockError, type LockErrorCode, LockNotAcquiredError } from '../errors/lock-errors.js';
+
+/** What an HTTP client is told. Neither the lock name nor the cause: they are internals. */
+interface Answer {
+  readonly statusCode: 409 | 500 | 503;
+  readonly error: string;
+  readonly message: string;
+}
+
+const contended: Answer = { statusCode: 409, error: 'Conflict', message: 'The resource is in use. Try again later.' };
+const unavailable: Answer = {
+  statusCode: 503,
+  error: 'Service Unavailable',
+  message: 'The service cannot handle the request now. Try again later.',
+};
+const internal: Answer = { statusCode: 500, error: 'Internal Server Error', message: 'Internal server error' };
+
+/** By code: a name that this version does not know is an internal error. */
+const answers: Partial<Record<LockErrorCode, Answer>> = {
+  LOCK_CONTENDED: contended,
+  LOCK_WAIT_TIMEOUT: contended,
+  LOCK_QUEUE_FULL: unavailable,
+  LOCK_UNAVAILABLE: unavailable,
+};
+
+/**
+ * Lock errors as HTTP: 409 where the lock was held by somebody else, 503 where Redis does not answer or too many wait
+ * already, both with `Retry-After`; 500 for everything else, which is logged. On Express and on Fastify. Other transports
+ * get the error as it is. Registered for the whole application by RedisLockModule, unless `httpErrors: false`.
+ */
+@Catch(LockError)
+export class LockErrorFilter implements ExceptionFilter<LockError> {
+  private readonly logger = new Logger(LockErrorFilter.name);
+
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  /** @returns for microservices the error as an Observable, which is how Nest passes it on; nothing for HTTP. */
+  catch(error: LockError, host: ArgumentsHost): unknown {
+    const type: string = host.getType();
+    if (type === 'rpc') return throwError(() => error);
+    // GraphQL and other external contexts.
+    if (type !== 'http') throw error;
+    const answer = answers[error.code] ?? internal;
+    if (answer === internal) this.logger.error(error.message, error.stack);
+    this.reply(error, answer, host.switchToHttp().getResponse());
+    return undefined;
+  }
+
+  private reply(error: LockError, answer: Answer, response: unknown): void {
+    const { httpAdapter } = this.host;
+    // The handler had begun to answer by itself: nothing can be taken back, only ended.
+    if (httpAdapter.isHeadersSent(response)) return void httpAdapter.end(response);
+    if (answer !== internal) httpAdapter.setHeader(response, 'Retry-After', String(retryAfter(error)));
+    httpAdapter.reply(response, { ...answer, code: error.code }, answer.statusCode);
+  }
+}
+
+/** Whole seconds, at least one: the rest of the holder's lease, where it is known. */
+function retryAfter(error: LockError): number {
+  const milliseconds = error instanceof LockNotAcquiredError ? (error.retryAfter ?? 0) : 0;
+  return Math.max(1, Math.ceil(milliseconds / 1000));
+}
+
+class NothingThrowsThis {}
+
+/** Stands where the filter would, with `httpErrors: false`: matches no error, so that the application's own filters do. */
+@Catch(NothingThrowsThis)
+export class InertFilter implements ExceptionFilter {
+  catch(): void {}
+}

@@ -1,0 +1,34 @@
+import type { LockScope } from '../core/lock-scope.js';
+
+/**
+ * An async generator that holds the lock while it is iterated: taken at the first `next()`, left once, at the end, on an
+ * error, or when the consumer leaves early (`break`, `return()`, `throw()`). Every step of the work runs inside the lock's
+ * flow, whatever the context of the consumer. Steps that are asked for while one is under way queue up, as in any async generator.
+ */
+export async function* aroundIterable<T, R, N>(
+  enter: () => Promise<LockScope>,
+  work: (scope: LockScope) => AsyncIterable<T, R, N>,
+): AsyncGenerator<T, R, N> {
+  const scope = await enter();
+  let outcome: 'worked' | 'failed' = 'worked';
+  try {
+    return yield* inFlow(
+      scope,
+      scope.run(() => work(scope)[Symbol.asyncIterator]()),
+    );
+  } catch (error) {
+    outcome = 'failed';
+    throw error;
+  } finally {
+    await scope.leave(outcome);
+  }
+}
+
+/** `yield*` hands `next`, `return` and `throw` on to the work; this runs each of them in the flow. */
+function inFlow<T, R, N>(scope: LockScope, iterator: AsyncIterator<T, R, N>): AsyncIterable<T, R, N> {
+  const steps: AsyncIterator<T, R, N> = { next: (...sent) => scope.run(() => iterator.next(...sent)) };
+  // `yield*` looks whether these exist.
+  if (iterator.return) steps.return = (value) => scope.run(() => iterator.return!(value));
+  if (iterator.throw) steps.throw = (error: unknown) => scope.run(() => iterator.throw!(error));
+  return { [Symbol.asyncIterator]: () => steps };
+}

@@ -1,0 +1,15 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Observable } from 'rxjs';
+import { startFlow } from '../core/lock-flow.js';
+
+/**
+ * Every request, message or event starts a new flow. Without it a server that was started inside a hold hands that hold on
+ * to everything it answers (the async context of `listen()` is that of its connections), and two requests share one lock.
+ */
+@Injectable()
+export class FlowBoundaryInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    // The handler runs inside `handle()`, an Observable that it returned inside `subscribe()`: both belong to the new flow.
+    return new Observable((subscriber) => startFlow(() => next.handle().subscribe(subscriber)));
+  }
+}

@@ -1,0 +1,83 @@
+import type { LockScope } from '../core/lock-scope.js';
+import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import type { KeyOfArguments } from '../key/key.resolver.js';
+import type { LockConnection } from '../redis-lock.connection.js';
+import { aroundIterable } from './around-iterable.js';
+import { aroundObservable } from './around-observable.js';
+import { aroundPromise } from './around-promise.js';
+import { located } from './error-location.js';
+import type { ResultKind } from './result-kind.js';
+
+export interface LockedMethodSettings {
+  /** `ProductService.buy`, for messages. */
+  readonly where: string;
+  readonly key: KeyOfArguments;
+  readonly kind: ResultKind;
+  /** Whether what it answers may be iterated more than once: everything but a generator. */
+  readonly repeatable: boolean;
+  readonly options: LockOptions;
+  /** Where its instances keep their connection. */
+  readonly slot: symbol;
+  /** Name of that connection, for messages. */
+  readonly connection: string;
+}
+
+/** What the decorator knows of one method of one class, and the around-advice for it. */
+export class LockedMethod {
+  private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
+
+  constructor(private readonly settings: LockedMethodSettings) {}
+
+  /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
+  around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
+    const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
+    switch (this.settings.kind) {
+      case 'promise':
+        return aroundPromise(() => enter(), work);
+      case 'observable':
+        return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1]);
+      case 'iterable':
+        return this.iterable(() => aroundIterable(() => enter(), work as Parameters<typeof aroundIterable>[1]));
+    }
+  }
+
+  /** An iterable that is no generator may be iterated again: each time is a stay of its own, as each subscription is. */
+  private iterable(iterate: () => AsyncGenerator): AsyncGenerator {
+    const first = iterate();
+    if (!this.settings.repeatable) return first;
+    let iterations = 0;
+    return Object.defineProperty(first, Symbol.asyncIterator, {
+      value: () => (iterations++ === 0 ? first : iterate()),
+    });
+  }
+
+  private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
+    const { where, key, slot } = this.settings;
+    const connection = (instance as Record<symbol, LockConnection | undefined> | undefined)?.[slot];
+    if (!connection) throw new LockConfigurationError(this.withoutConnection());
+    const options = this.optionsFor(connection);
+    const name = located(where, () => key(args));
+    return connection.enter(name, signal ? withSignal(options, signal) : options);
+  }
+
+  /** The module's defaults are known when a connection is; two applications in one process may have different ones. */
+  private optionsFor(connection: LockConnection): ResolvedLockOptions {
+    if (this.resolved?.connection !== connection) {
+      this.resolved = { connection, options: resolveOptions(this.settings.options, connection.client.defaults) };
+    }
+    return this.resolved.options;
+  }
+
+  private withoutConnection(): string {
+    const { where, connection } = this.settings;
+    return (
+      `${where}: this object has no lock connection ('${connection}'), so the method was not run. Nest gives it to what it creates itself: ` +
+      `list the class as a provider or controller (a request-scoped useFactory cannot be served), and import RedisLockModule.forRoot().`
+    );
+  }
+}
+
+function withSignal(options: ResolvedLockOptions, signal: AbortSignal): ResolvedLockOptions {
+  return { ...options, signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal };
+}

@@ -1,0 +1,53 @@
+import { Observable } from 'rxjs';
+import { oneOf } from '../core/options.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import type { MethodForm } from '../key/method-shape.reader.js';
+
+/** What a locked method answers: the lock is taken asynchronously, so this must be known before it runs. */
+export type ResultKind = 'promise' | 'observable' | 'iterable';
+
+export const resultKinds = ['promise', 'observable', 'iterable'] as const;
+
+interface KindSources {
+  /** How the method is written, where its source could be read. */
+  readonly form: MethodForm | undefined;
+  /** The emitted `design:returntype`: undefined for none, and `Object` for interfaces and unions. */
+  readonly declaredType: unknown;
+  /** The option `returns`. */
+  readonly returns: unknown;
+}
+
+/** @throws LockConfigurationError when the kind cannot be told, or is none that can be locked. */
+export function resultKind({ form, declaredType, returns }: KindSources): ResultKind {
+  const stated = returns === undefined ? undefined : oneOf('returns', returns, resultKinds);
+  const found = kindOfForm(form) ?? kindOfType(declaredType);
+  if (form === 'generator')
+    throw new LockConfigurationError('a synchronous generator cannot wait for a lock; make it async.');
+  if (stated !== undefined && stated !== (kindOfForm(form) ?? stated)) {
+    throw new LockConfigurationError(
+      `returns: '${stated}', but the method is an ${form} function; leave 'returns' out.`,
+    );
+  }
+  const kind = stated ?? found;
+  if (kind) return kind;
+  const declared =
+    typeof declaredType === 'function' && declaredType !== Object
+      ? `is declared to return ${declaredType.name}`
+      : 'is not async';
+  throw new LockConfigurationError(
+    `the method ${declared}, and a synchronous method cannot wait for a lock. Make it async; or, when it returns a promise, ` +
+      `an Observable or an async iterable, say so: returns: 'promise', 'observable' or 'iterable'.`,
+  );
+}
+
+function kindOfForm(form: MethodForm | undefined): ResultKind | undefined {
+  if (form === 'async') return 'promise';
+  return form === 'async generator' ? 'iterable' : undefined;
+}
+
+function kindOfType(type: unknown): ResultKind | undefined {
+  if (type === Promise) return 'promise';
+  return typeof type === 'function' && (type === Observable || type.prototype instanceof Observable)
+    ? 'observable'
+    : undefined;
+}

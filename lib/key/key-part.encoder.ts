@@ -1,0 +1,43 @@
+import { describe } from '../core/describe.js';
+
+const percent = 0x25;
+const colon = 0x3a;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/**
+ * The text of one value inside a key: ':', '{', '}' and '%' percent-encoded, everything else as it is. Two different
+ * texts never encode to the same, and no encoded text holds a ':'. A number and its decimal text are the same value
+ * (route parameters are strings, entities have numbers): `1`, `1n` and `'1'` meet.
+ * @returns undefined for what cannot stand in a key; `partProblem` says why.
+ */
+export function encodePart(value: unknown): string | undefined {
+  if (typeof value === 'string') return value !== '' && isWellFormed(value) ? encodeText(value) : undefined;
+  // String(-0) is '0'.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'bigint' ? String(value) : undefined;
+}
+
+/** Why `encodePart` refused the value. Never calls the value's own code. */
+export function partProblem(value: unknown): string {
+  if (value === '') return 'is an empty string';
+  if (typeof value === 'string') return 'holds half of a surrogate pair';
+  if (typeof value === 'number') return `is ${describe(value)}, which is no safe integer`;
+  return `is ${describe(value)}`;
+}
+
+// In every Node since 20; TypeScript's ES2023 library does not know it yet.
+const isWellFormed = (text: string): boolean => (text as unknown as { isWellFormed(): boolean }).isWellFormed();
+
+function encodeText(text: string): string {
+  let encoded = '';
+  let from = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === colon || unit === percent || unit === openBrace || unit === closeBrace) {
+      encoded += `${text.slice(from, index)}%${unit.toString(16).toUpperCase()}`;
+      from = index + 1;
+    }
+  }
+  return from === 0 ? text : encoded + text.slice(from);
+}

@@ -1,0 +1,102 @@
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { assertLockName } from '../core/lock-name.js';
+
+/** One `#{root.path.to}` of a template. */
+export interface Placeholder {
+  /** As written, `#{order.product.id}`: what error messages show. */
+  readonly source: string;
+  /** A parameter's name or, in digits, its position. */
+  readonly root: string;
+  readonly path: readonly string[];
+}
+
+/** `literals` has one more element than `placeholders`: text, value, text, value, …, text. */
+export interface ParsedTemplate {
+  readonly source: string;
+  readonly literals: readonly string[];
+  readonly placeholders: readonly Placeholder[];
+}
+
+const position = /^(?:0|[1-9]\d{0,2})$/;
+const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
+const propertyName = /^[\p{ID_Continue}$\-\u200c\u200d]+$/u;
+
+export const isPosition = (root: string): boolean => position.test(root);
+export const isIdentifier = (name: string): boolean => identifier.test(name);
+
+/**
+ * Splits a key template into constant text and placeholders.
+ * @throws LockConfigurationError for everything that is wrong whatever the arguments will be.
+ */
+export function parseTemplate(source: string): ParsedTemplate {
+  const literals: string[] = [];
+  const placeholders: Placeholder[] = [];
+  let from = 0;
+  for (let open = source.indexOf('#{'); open !== -1; open = source.indexOf('#{', from)) {
+    const close = source.indexOf('}', open);
+    if (close === -1)
+      throw new LockConfigurationError(`the placeholder '${source.slice(open)}' is not closed; write #{name}.`);
+    literals.push(literal(source.slice(from, open)));
+    placeholders.push(parsePlaceholder(source.slice(open, close + 1)));
+    from = close + 1;
+  }
+  literals.push(literal(source.slice(from)));
+  refuseAdjoining(literals, placeholders);
+  // Constant text is a lock name of its own, or a part of one.
+  assertLockName(source);
+  return { source, literals, placeholders };
+}
+
+function parsePlaceholder(source: string): Placeholder {
+  const inner = source.slice(2, -1);
+  if (inner === '')
+    throw new LockConfigurationError(
+      `the placeholder '#{}' is empty; name a parameter: #{name}, or its position: #{0}.`,
+    );
+  const [root, ...path] = inner.split('.') as [string, ...string[]];
+  if (!isPosition(root) && !isIdentifier(root)) {
+    throw new LockConfigurationError(
+      `'${source}' begins with neither a parameter's name nor a position; write #{name}, #{name.path} or #{0}.`,
+    );
+  }
+  for (const name of path) {
+    if (!propertyName.test(name))
+      throw new LockConfigurationError(`'${source}' holds '${name}', which is no property name.`);
+  }
+  for (const name of [root, ...path]) {
+    // Every object has these, so none of them tells one argument from another; '__proto__' would also leave the argument.
+    if (name in Object.prototype) {
+      throw new LockConfigurationError(
+        `'${source}' reads '${name}', which every object inherits; only an argument's own properties make a key.`,
+      );
+    }
+  }
+  return { source, root, path };
+}
+
+/** Braces in constant text are a forgotten '#' (or one of another template language): one lock for everybody. */
+function literal(text: string): string {
+  const brace = text.search(/[{}]/);
+  if (brace !== -1) {
+    throw new LockConfigurationError(
+      `'${text[brace]}' outside of a placeholder; write #{name} for a value. Braces need a key function.`,
+    );
+  }
+  return text;
+}
+
+/**
+ * With a ':' between any two values, and none inside an encoded one, the name can be read back in one way only.
+ * With less, ('a', 'bc') and ('ab', 'c') would meet in `#{x}#{y}`, and ('a-b', 'c') and ('a', 'b-c') in `#{x}-#{y}`.
+ */
+function refuseAdjoining(literals: readonly string[], placeholders: readonly Placeholder[]): void {
+  for (let index = 1; index < placeholders.length; index++) {
+    if (!literals[index]!.includes(':')) {
+      const [before, after] = [placeholders[index - 1]!.source, placeholders[index]!.source];
+      throw new LockConfigurationError(
+        `between '${before}' and '${after}' stands no ':', so different arguments could meet in one key; ` +
+          `write '${before}:${after}', or give a key function.`,
+      );
+    }
+  }
+}

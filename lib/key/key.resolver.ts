@@ -1,0 +1,58 @@
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { describe } from '../core/describe.js';
+import { assertLockName } from '../core/lock-name.js';
+import { type KeyOfArguments, compileTemplate } from './key-template.compiler.js';
+import { isIdentifier } from './key-template.parser.js';
+import type { MethodShape, Parameter } from './method-shape.reader.js';
+
+export type { KeyOfArguments } from './key-template.compiler.js';
+
+/** A key as the user writes it: a template, or a function of the method's arguments. */
+export type KeySource = string | ((...args: never[]) => string);
+
+/**
+ * Turns a template or a key function into a function from arguments to the lock name.
+ * @param params the parameters' names, where the source has lost them.
+ * @throws LockConfigurationError at once for what is wrong with it, and at the call for what is wrong with the arguments.
+ */
+export function compileKey(key: unknown, shape: MethodShape | undefined, params?: unknown): KeyOfArguments {
+  const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
+  if (typeof key === 'string') return compileTemplate(key, parameters);
+  if (typeof key === 'function') return (args) => callKeyFunction(key as (...args: unknown[]) => unknown, args);
+  throw new LockConfigurationError(
+    `key: ${describe(key)} given; write a template such as 'product:#{id}' or a function of the arguments.`,
+  );
+}
+
+function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly unknown[]): string {
+  let name: unknown;
+  try {
+    name = key(...args);
+  } catch (cause) {
+    throw new LockConfigurationError('the key function throws.', { cause });
+  }
+  assertLockName(name);
+  return name;
+}
+
+function namedParameters(params: unknown, found: readonly Parameter[] | undefined): Parameter[] {
+  if (!Array.isArray(params) || !params.every((name) => typeof name === 'string' && isIdentifier(name))) {
+    throw new LockConfigurationError(`params: an array of parameter names expected, such as ['id', 'order'].`);
+  }
+  const twice = params.find((name, index) => params.indexOf(name) !== index) as string | undefined;
+  if (twice !== undefined) throw new LockConfigurationError(`params: '${twice}' stands there twice.`);
+  const hasRest = found?.at(-1)?.rest ?? true;
+  if (found && params.length > found.length && !hasRest) {
+    throw new LockConfigurationError(
+      `params: ${params.length} names for the ${found.length} parameters of the method.`,
+    );
+  }
+  const named = params.map((name: string, index) => ({ name, rest: found?.[index]?.rest ?? false }));
+  // What has no name keeps its position; of a method that cannot be read, any position may exist.
+  return [
+    ...named,
+    ...(found?.slice(params.length).map(({ rest }) => ({ name: undefined, rest })) ?? [
+      { name: undefined, rest: true },
+    ]),
+  ];
+}

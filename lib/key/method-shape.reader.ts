@@ -1,0 +1,91 @@
+import {
+  type ClassExpression,
+  type Function as FunctionNode,
+  type MethodDefinition,
+  type Pattern,
+  parseExpressionAt,
+} from 'acorn';
+
+/** A parameter as the source has it; a destructured one has no name. */
+export interface Parameter {
+  readonly name: string | undefined;
+  readonly rest: boolean;
+}
+
+export type MethodForm = 'plain' | 'async' | 'generator' | 'async generator';
+
+/** What the source of a method says before any decorator hid it. */
+export interface MethodShape {
+  readonly parameters: readonly Parameter[];
+  readonly form: MethodForm;
+}
+
+const shapesOf = new WeakMap<object, ReadonlyMap<string, MethodShape>>();
+
+/**
+ * The shape of a method, from the source of its class (parsed once), so that a decorator below that put another
+ * function in its place is no obstacle. A computed or symbol name is not found there: then from the function's own source.
+ * @returns undefined when neither source can be read.
+ */
+export function readMethodShape(type: object, property: string | symbol, method: unknown): MethodShape | undefined {
+  let shapes = shapesOf.get(type);
+  if (!shapes) shapesOf.set(type, (shapes = readClass(type)));
+  return (typeof property === 'string' ? shapes.get(property) : undefined) ?? readFunction(method);
+}
+
+function readClass(type: object): ReadonlyMap<string, MethodShape> {
+  const shapes = new Map<string, MethodShape>();
+  const node = parse(sourceOf(type)) as ClassExpression | undefined;
+  if (node?.type !== 'ClassExpression') return shapes;
+  for (const member of node.body.body) {
+    if (member.type !== 'MethodDefinition' || member.static || member.kind !== 'method') continue;
+    const name = nameOf(member);
+    // Of two methods with one name the last one counts, as in the class itself.
+    if (name !== undefined) shapes.set(name, shapeOf(member.value));
+  }
+  return shapes;
+}
+
+function readFunction(method: unknown): MethodShape | undefined {
+  const source = sourceOf(method);
+  // The source of a method is no expression, that of a method inside an object literal is.
+  const node = parse(source) ?? parse(`{${source}}`);
+  if (node?.type === 'FunctionExpression' || node?.type === 'ArrowFunctionExpression') return shapeOf(node);
+  const member = node?.type === 'ObjectExpression' ? node.properties[0] : undefined;
+  return member?.type === 'Property' && member.value.type === 'FunctionExpression' ? shapeOf(member.value) : undefined;
+}
+
+function sourceOf(value: unknown): string {
+  return typeof value === 'function' ? Function.prototype.toString.call(value) : '';
+}
+
+function parse(source: string) {
+  try {
+    const expression = parseExpressionAt(`(${source})`, 0, {
+      ecmaVersion: 'latest',
+      sourceType: 'module',
+      allowSuperOutsideMethod: true,
+      // A class may use private names of a class around it.
+      checkPrivateFields: false,
+    });
+    return expression;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf({ key, computed }: MethodDefinition): string | undefined {
+  if (key.type === 'Literal') return String(key.value);
+  return key.type === 'Identifier' && !computed ? key.name : undefined;
+}
+
+function shapeOf(node: FunctionNode): MethodShape {
+  const form = node.async ? (node.generator ? 'async generator' : 'async') : node.generator ? 'generator' : 'plain';
+  return { parameters: node.params.map(parameterOf), form };
+}
+
+function parameterOf(pattern: Pattern): Parameter {
+  if (pattern.type === 'RestElement') return { ...parameterOf(pattern.argument), rest: true };
+  if (pattern.type === 'AssignmentPattern') return parameterOf(pattern.left);
+  return { name: pattern.type === 'Identifier' ? pattern.name : undefined, rest: false };
+}

@@ -1,0 +1,96 @@
+import type { BeforeApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { LockClient } from './core/lock-client.js';
+import type { Lock } from './core/lock.js';
+import type { LockLog } from './core/lock-log.js';
+import type { LockScope } from './core/lock-scope.js';
+import type { ResolvedLockOptions } from './core/options.js';
+
+export interface LockConnectionSettings {
+  /** The connection's name, for messages. */
+  readonly name: string;
+  /** Whether an unreachable Redis stops the start of the application. */
+  readonly strict: boolean;
+  /** Milliseconds that running work gets when the application closes. */
+  readonly shutdownTimeout: number;
+}
+
+/**
+ * One module's lock client in the life of the application: connected by `onModuleInit` or, where a provider factory or a
+ * test without `init()` needs a lock sooner, by the first use; so what is only compiled opens no socket.
+ * On shutdown: waiters are rejected as soon as the first hook runs, and before Nest closes its servers (and before other
+ * modules close their databases in `onApplicationShutdown`) the running work has ended and everything is given back.
+ */
+export class LockConnection implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
+  private starting: Promise<Error | undefined> | undefined;
+  private started = false;
+  private closing = false;
+
+  constructor(
+    readonly client: LockClient,
+    private readonly settings: LockConnectionSettings,
+    private readonly log: LockLog,
+  ) {}
+
+  async enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
+    if (!this.started) await this.start();
+    return this.client.enter(name, options);
+  }
+
+  async acquire(name: string, options: ResolvedLockOptions): Promise<Lock> {
+    if (!this.started) await this.start();
+    return this.client.acquire(name, options);
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  /** @throws LockUnavailableError only with `strict`; without, the application starts and the locks reject until Redis is there. */
+  async onModuleInit(): Promise<void> {
+    const failure = await this.start();
+    if (failure === undefined || !this.settings.strict) return;
+    await this.close();
+    throw failure;
+  }
+
+  onModuleDestroy(): void {
+    // Begun here, awaited below: other modules' hooks may be what the running work still needs. A failure shows there too.
+    this.close().catch(() => undefined);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  /** Connects once, answers what went wrong with it, never rejects: the client goes on trying by itself. */
+  private start(): Promise<Error | undefined> {
+    this.starting ??= this.connect();
+    return this.starting;
+  }
+
+  private async connect(): Promise<Error | undefined> {
+    try {
+      await this.client.start();
+      return undefined;
+    } catch (error) {
+      // Closed before it was connected: nobody waits for it any more.
+      if (!this.closing) this.log.error(unreachable(this.settings, error as Error));
+      return error as Error;
+    } finally {
+      this.started = true;
+    }
+  }
+
+  private close(): Promise<void> {
+    this.closing = true;
+    // From now on a first use must not connect any more.
+    this.started = true;
+    return this.client.shutdown(this.settings.shutdownTimeout);
+  }
+}
+
+const unreachable = ({ name, strict }: LockConnectionSettings, { message }: Error): string =>
+  `Redis of the lock connection '${name}' cannot be reached: ${message} ` +
+  (strict
+    ? 'The application does not start (option strict).'
+    : 'Locks reject with LOCK_UNAVAILABLE until it is there.');

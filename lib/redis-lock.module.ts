@@ -1,0 +1,123 @@
+import { ConfigurableModuleBuilder, type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.js';
+import { LockClient } from './core/lock-client.js';
+import { readOptions } from './core/options.js';
+import { LockConfigurationError } from './errors/lock-errors.js';
+import { InertFilter, LockErrorFilter } from './filters/lock-error.filter.js';
+import { FlowBoundaryInterceptor } from './interceptor/flow-boundary.interceptor.js';
+import { LockConnection } from './redis-lock.connection.js';
+import { LockExplorer } from './redis-lock.explorer.js';
+import {
+  type RedisLockAsyncOptions,
+  type RedisLockModuleOptions,
+  assertExtras,
+  resolveModuleOptions,
+} from './redis-lock.options.js';
+import { RedisLockService } from './redis-lock.service.js';
+import { connectionToken, defaultConnection, serviceToken } from './redis-lock.tokens.js';
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<RedisLockAsyncOptions>()
+    .setClassMethodName('forRoot')
+    .setFactoryMethodName('createRedisLockOptions')
+    .setExtras<{ isGlobal?: boolean; name?: string }>(
+      { isGlobal: true },
+      (definition, { isGlobal = true, name = defaultConnection }) => ({
+        ...definition,
+        global: isGlobal,
+        providers: [...(definition.providers ?? []), ...providersOf(name)],
+        exports: [connectionToken(name), serviceToken(name)],
+      }),
+    )
+    .build();
+
+/** Locks for an application, or one named connection of several. */
+@Module({})
+export class RedisLockModule extends ConfigurableModuleClass {
+  /**
+   * @param options left out: a Redis on this machine, and the defaults.
+   * @throws LockConfigurationError at once for a wrong or unknown option.
+   */
+  static override forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
+    resolveModuleOptions(options);
+    assertExtras(options);
+    return super.forRoot(options);
+  }
+
+  /**
+   * The options from `useFactory`, `useClass` or `useExisting`; `name` and `isGlobal` stand beside it.
+   * @throws LockConfigurationError at once for these two, and at start for what the factory answers.
+   */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    readOptions('RedisLockModule.forRootAsync', options, asyncNames);
+    const sources = (['useFactory', 'useClass', 'useExisting'] as const).filter(
+      (source) => options[source] !== undefined,
+    );
+    if (sources.length !== 1)
+      throw new LockConfigurationError(
+        'RedisLockModule.forRootAsync: give one of useFactory, useClass and useExisting.',
+      );
+    assertExtras(options);
+    return super.forRootAsync(options);
+  }
+}
+
+const asyncNames = [
+  'name',
+  'isGlobal',
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+] as const;
+
+function providersOf(name: string): Provider[] {
+  return [
+    {
+      provide: connectionToken(name),
+      useFactory: (options: RedisLockAsyncOptions) => connect(name, options),
+      inject: [MODULE_OPTIONS_TOKEN],
+    },
+    {
+      provide: serviceToken(name),
+      useFactory: (connection: LockConnection) => new RedisLockService(connection),
+      inject: [connectionToken(name)],
+    },
+    LockExplorer,
+    {
+      provide: APP_FILTER,
+      useFactory: (options: RedisLockAsyncOptions, host: HttpAdapterHost) =>
+        options.httpErrors === false ? new InertFilter() : new LockErrorFilter(host),
+      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost],
+    },
+    { provide: APP_INTERCEPTOR, useClass: FlowBoundaryInterceptor },
+  ];
+}
+
+function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
+  const { defaults, maxWaiters, shutdownTimeout, strict } = resolveModuleOptions(options);
+  const log = new Logger(RedisLockModule.name);
+  const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
+  return new LockConnection(
+    new LockClient(backend, { defaults, maxWaiters }, log),
+    { name, strict, shutdownTimeout },
+    log,
+  );
+}
+
+function redisOptions({
+  redis,
+  keyPrefix,
+  commandTimeout,
+  poll,
+}: RedisLockAsyncOptions): Omit<RedisBackendOptions, 'log'> {
+  return {
+    ...(redis !== undefined && { redis }),
+    ...(keyPrefix !== undefined && { keyPrefix }),
+    ...(commandTimeout !== undefined && { commandTimeout }),
+    ...(poll !== undefined && { poll }),
+  };
+}

@@ -1,0 +1,149 @@
+import type { LockBackend } from './core/lock-backend.js';
+import { describe } from './core/describe.js';
+import { type Duration, parseDuration } from './core/duration.js';
+import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
+import type { RedisConnection } from './backends/redis/index.js';
+import { LockConfigurationError } from './errors/lock-errors.js';
+import { defaultConnection } from './redis-lock.tokens.js';
+
+/** What `RedisLockModule.forRoot` takes. `lease`, `wait`, `maxHold`, `fairness` and `onLost` are the defaults of every acquisition. */
+export interface RedisLockModuleOptions extends LockDefaults {
+  /**
+   * The Redis that keeps the locks: a URL, ioredis' options, or a client, which is duplicated and never used itself.
+   * @default 'redis://127.0.0.1:6379'
+   */
+  redis?: RedisConnection;
+  /** Another place for the locks instead of Redis. Not together with `redis`, `keyPrefix`, `commandTimeout` or `poll`, which are Redis'. */
+  backend?: LockBackend;
+  /**
+   * Name of the connection, where an application has several: `@InjectRedisLock('billing')`, `connection: 'billing'`.
+   * @default none: the default connection
+   */
+  name?: string;
+  /**
+   * Whether every module can use the locks without importing this one.
+   * @default true
+   */
+  isGlobal?: boolean;
+  /**
+   * What every key in Redis begins with. Applications that share a prefix share their locks.
+   * @default 'lock:'
+   */
+  keyPrefix?: string;
+  /**
+   * Callers of this process that may wait for locks at once, over all keys; further ones are refused with LOCK_QUEUE_FULL. At least 1.
+   * @default 10000
+   */
+  maxWaiters?: number;
+  /**
+   * How long Redis may take to answer one command. At least 10 ms. Shorter finds out sooner that Redis is gone, longer bears slow links.
+   * @default '300ms'
+   */
+  commandTimeout?: Duration;
+  /**
+   * How often a waiter asks by itself, in case a message was lost. At least 100 ms. Shorter finds a free lock sooner after a
+   * fault, and costs commands all the time.
+   * @default '5s'
+   */
+  poll?: Duration;
+  /**
+   * How long running work may go on when the application closes, before its locks are given back under it. 0 = not at all.
+   * @default '10s'
+   */
+  shutdownTimeout?: Duration;
+  /**
+   * Whether the application refuses to start while Redis cannot be reached. Without, it starts, and its locks reject with LOCK_UNAVAILABLE.
+   * @default false
+   */
+  strict?: boolean;
+  /**
+   * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, in the whole application.
+   * @default true
+   */
+  httpErrors?: boolean;
+}
+
+/** For `forRootAsync({ useClass })` and `useExisting`. */
+export interface RedisLockOptionsFactory {
+  /** `name` and `isGlobal` stand beside it, in `forRootAsync`: Nest needs them before it runs a factory. */
+  createRedisLockOptions(): Promise<RedisLockAsyncOptions> | RedisLockAsyncOptions;
+}
+export type RedisLockAsyncOptions = Omit<RedisLockModuleOptions, 'name' | 'isGlobal'>;
+
+/** The module's options with their defaults, in milliseconds. What is Redis' own is checked by its backend. */
+export interface ResolvedModuleOptions {
+  readonly defaults: ResolvedLockOptions;
+  readonly maxWaiters: number;
+  readonly shutdownTimeout: number;
+  readonly strict: boolean;
+  readonly httpErrors: boolean;
+}
+
+export const moduleDefaults = { maxWaiters: 10_000, shutdownTimeout: 10_000, strict: false, httpErrors: true } as const;
+
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
+const redisNames = ['redis', 'keyPrefix', 'commandTimeout', 'poll'] as const;
+const ownNames = ['backend', 'maxWaiters', 'shutdownTimeout', 'strict', 'httpErrors'] as const;
+const extraNames = ['name', 'isGlobal'] as const;
+const names = [...redisNames, ...ownNames, ...defaultNames, ...extraNames] as const;
+
+/** @throws LockConfigurationError naming the wrong option, and for an unknown one the nearest known. */
+export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
+  const given = readOptions('RedisLockModule', options, names);
+  assertOnePlace(given);
+  assertRedis(given);
+  const { maxWaiters, shutdownTimeout, strict, httpErrors } = { ...moduleDefaults, ...withoutUndefined(given) };
+  return {
+    defaults: resolveDefaults(given as LockDefaults),
+    maxWaiters: positiveInteger('maxWaiters', maxWaiters),
+    shutdownTimeout: parseDuration('shutdownTimeout', shutdownTimeout, { min: 0 }),
+    strict: oneOf('strict', strict, [true, false]),
+    httpErrors: oneOf('httpErrors', httpErrors, [true, false]),
+  };
+}
+
+/** `name` and `isGlobal`, which Nest needs before any factory runs. @throws LockConfigurationError */
+export function assertExtras({ name, isGlobal }: { name?: unknown; isGlobal?: unknown }): void {
+  if (name !== undefined && (typeof name !== 'string' || name === '' || name === defaultConnection)) {
+    throw new LockConfigurationError(
+      `name: ${describe(name)} given; a non-empty string other than '${defaultConnection}' expected.`,
+    );
+  }
+  if (isGlobal !== undefined) oneOf('isGlobal', isGlobal, [true, false]);
+}
+
+/** ioredis takes nearly everything, and falls back to localhost for what it does not understand. */
+function assertRedis({ redis, keyPrefix }: { redis?: unknown; keyPrefix?: unknown }): void {
+  const understood = typeof redis === 'string' ? /^(rediss?:\/\/|\/)/.test(redis) : isPlainObject(redis);
+  if (redis !== undefined && !understood) {
+    const given = typeof redis === 'string' ? 'this string' : describe(redis);
+    throw new LockConfigurationError(
+      `redis: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
+    );
+  }
+  if (keyPrefix !== undefined && typeof keyPrefix !== 'string') {
+    throw new LockConfigurationError(`keyPrefix: ${describe(keyPrefix)} given, a string expected.`);
+  }
+}
+
+const isPlainObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function assertOnePlace(given: { [K in (typeof names)[number]]?: unknown }): void {
+  if (given.backend === undefined) return;
+  const extra = redisNames.find((name) => given[name] !== undefined);
+  if (extra)
+    throw new LockConfigurationError(
+      `${extra}: stands beside 'backend'; the locks live in one place, give one of the two.`,
+    );
+  if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function') {
+    throw new LockConfigurationError(`backend: ${describe(given.backend)} given, a LockBackend expected.`);
+  }
+}
+
+function positiveInteger(option: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new LockConfigurationError(`${option}: ${describe(value)} given, a whole number from 1 expected.`);
+}
+
+const withoutUndefined = (given: object): object =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { describe } from './core/describe.js';
+import { assertLockName } from './core/lock-name.js';
+import type { Lock } from './core/lock.js';
+import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
+import { LockConfigurationError, LockNotAcquiredError } from './errors/lock-errors.js';
+import { aroundPromise } from './interceptor/around-promise.js';
+import { LockConnection } from './redis-lock.connection.js';
+
+/** What is locked, such as `product:42`: a non-empty string of at most 1 KB. */
+export type LockKey = string;
+
+/** Locks by call. For whole methods there is `@DistributedLock`. */
+@Injectable()
+export class RedisLockService {
+  constructor(private readonly connection: LockConnection) {}
+
+  /**
+   * Takes the lock, waiting for it up to `wait`. Give it back with `release()` or `await using`.
+   * Inside a flow that holds the key it re-enters; it opens no flow itself, use `using` for that.
+   * @throws LockNotAcquiredError when it is not to be had in time, LockUnavailableError when Redis does not answer,
+   * LockConfigurationError for a wrong key or option, and `signal.reason` when the signal aborts.
+   */
+  async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
+    const resolved = this.resolve(key, options);
+    return this.connection.acquire(key, resolved);
+  }
+
+  /**
+   * As `acquire`, but answers null where that throws a LockNotAcquiredError.
+   * @param options `wait` is 0 where left out: one try.
+   */
+  async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
+    const resolved = this.resolve(key, options, 0);
+    try {
+      return await this.connection.acquire(key, resolved);
+    } catch (error) {
+      if (error instanceof LockNotAcquiredError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `fn` inside the lock and answers its result. What `fn` calls re-enters the same key without waiting.
+   * @throws what `fn` throws; else as `acquire`, and LockLostError when the lock was lost although `fn` ended well.
+   */
+  using<T>(key: LockKey, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  using<T>(key: LockKey, options: LockOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  async using<T>(
+    key: LockKey,
+    ...rest: [(lock: Lock) => T | PromiseLike<T>] | [LockOptions, (lock: Lock) => T | PromiseLike<T>]
+  ): Promise<T> {
+    const [options, fn] = rest.length === 1 ? [undefined, rest[0]] : rest;
+    if (typeof fn !== 'function')
+      throw new LockConfigurationError(`using: ${describe(fn)} given; the work to run under the lock is a function.`);
+    const resolved = this.resolve(key, options);
+    return aroundPromise(
+      () => this.connection.enter(key, resolved),
+      ({ lock }) => fn(lock),
+    );
+  }
+
+  /** The innermost hold of the running flow, or that of `key`. Undefined outside. */
+  current(key?: LockKey): Lock | undefined {
+    return this.connection.client.current(key);
+  }
+
+  private resolve(key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
+    assertLockName(key);
+    const { defaults } = this.connection.client;
+    return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
+  }
+}
