@@ -75,8 +75,11 @@ export class LocalQueue implements ClaimOwner {
 
   contended(rest: number): void {
     const caller = this.first()!;
-    this.remove(caller);
-    caller.reject(this.contention(rest));
+    // Else who asked has left meanwhile, and whoever comes next is ready to wait.
+    if (caller.options.wait === 0) {
+      this.remove(caller);
+      caller.reject(this.contention(rest));
+    }
     // The claim has left nothing at the backend; the next caller asks with it.
     if (this.callers.size > 0) this.claim!.ask();
     else this.closeClaim();

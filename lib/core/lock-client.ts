@@ -111,7 +111,6 @@ export class LockClient implements LocalQueueHost, HandleHost {
       });
     }
     hold.answered(reply!);
-    this.renewal.add(hold);
     if (hold.lost) throw hold.lost;
   }
 

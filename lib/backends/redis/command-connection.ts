@@ -1,8 +1,7 @@
-import type { Duplex } from 'node:stream';
 import type { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../errors/lock-errors.js';
 import type { LockLog } from '../../core/lock-log.js';
-import { addressOf } from './redis-connection.js';
+import { addressOf, breakConnection, endConnection, streamOf } from './redis-connection.js';
 import { isMissingScript, isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
@@ -27,6 +26,8 @@ export class CommandConnection {
   private closed = false;
   private lastError: unknown;
   private silentSince: number | undefined;
+  /** Whether the log says that Redis is away. */
+  private told = false;
   private waiters: Array<() => void> = [];
   private handshake: NodeJS.Timeout | undefined;
 
@@ -102,16 +103,11 @@ export class CommandConnection {
     }
   }
 
-  close(): void {
+  /** Ends the connection for good; settles when it is closed. */
+  async close(): Promise<void> {
     this.closed = true;
     this.wentDown();
-    this.redis.disconnect();
-    // A half-open socket would never answer the polite end.
-    this.stream?.destroy();
-  }
-
-  private get stream(): Duplex | undefined {
-    return (this.redis as unknown as { stream?: Duplex }).stream;
+    await endConnection(this.redis);
   }
 
   private async setUp(): Promise<void> {
@@ -135,7 +131,7 @@ export class CommandConnection {
       this.end();
     }
     if (this.closed) return;
-    if (this.silentSince !== undefined && this.told) this.log.log(`Redis at ${this.address} answers again; locks are available.`);
+    if (this.told) this.log.log(`Redis at ${this.address} answers again; locks are available.`);
     this.told = false;
     this.usable = true;
     this.lastError = undefined;
@@ -143,8 +139,6 @@ export class CommandConnection {
     this.wakeWaiters();
     this.onUsable();
   }
-
-  private told = false;
 
   private wentDown(): void {
     clearTimeout(this.handshake);
@@ -166,13 +160,13 @@ export class CommandConnection {
 
   /** Tears the connection down; everything under way rejects, and ioredis makes a new one. */
   private reset(): void {
-    if (!this.closed) this.stream?.destroy();
+    if (!this.closed) breakConnection(this.redis);
   }
 
   private begin(): void {
     this.sent.push(performance.now());
     this.watch(this.commandTimeout);
-    const { stream } = this;
+    const stream = streamOf(this.redis);
     if (this.corked || !stream) return;
     // One packet for everything that is sent in this turn of the event loop.
     this.corked = true;

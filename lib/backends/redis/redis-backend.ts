@@ -80,7 +80,10 @@ export class RedisBackend implements LockBackend {
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     for (;;) {
-      if (!this.connection.usable) await this.connection.whenUsable(request.giveUpAt);
+      if (!this.connection.usable) {
+        await this.connection.whenUsable(request.giveUpAt);
+        if (!request.isWanted()) throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
+      }
       const sentAt = performance.now();
       let answer: AcquireAnswer;
       try {
@@ -127,9 +130,7 @@ export class RedisBackend implements LockBackend {
   }
 
   async close(): Promise<void> {
-    this.subscriber?.close();
-    this.connection.close();
-    await Promise.resolve();
+    await Promise.all([this.subscriber?.close(), this.connection.close()]);
   }
 
   private async ask(request: AcquireRequest, sentAt: number): Promise<AcquireAnswer> {

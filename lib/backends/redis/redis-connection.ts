@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { Redis, type RedisOptions } from 'ioredis';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 
@@ -50,6 +51,25 @@ export function keyPrefixOf(connection: RedisConnection): string {
 export function addressOf({ options }: Redis): string {
   if (options.path) return options.path;
   return options.sentinels ? `Sentinel group ${options.name}` : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
+}
+
+/** Breaks the socket at once. ioredis makes a new one, unless it was told to end. */
+export function breakConnection(redis: Redis): void {
+  streamOf(redis)?.destroy();
+}
+
+/** Ends for good; settles when the socket is closed. A half-open one would never answer the polite end. */
+export async function endConnection(redis: Redis): Promise<void> {
+  if (redis.status === 'end') return;
+  const ended = new Promise((resolve) => redis.once('end', resolve));
+  redis.disconnect();
+  breakConnection(redis);
+  await ended;
+}
+
+/** ioredis keeps its socket in a field that its types leave out. */
+export function streamOf(redis: Redis): Duplex | undefined {
+  return (redis as unknown as { stream?: Duplex }).stream;
 }
 
 // By its abilities, not by instanceof: the application may have another copy or line of ioredis.

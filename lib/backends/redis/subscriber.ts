@@ -1,5 +1,5 @@
-import type { Duplex } from 'node:stream';
 import type { Redis } from 'ioredis';
+import { breakConnection, endConnection } from './redis-connection.js';
 
 /**
  * The connection on which grants arrive: one channel per client, from the first wait on. Nothing of the guarantees rests on it:
@@ -41,7 +41,7 @@ export class Subscriber {
     const timer = setTimeout(() => {
       // As for commands: read what has arrived during a stall, then judge.
       setImmediate(() => {
-        if (this.checking) this.reset();
+        if (this.checking) breakConnection(this.redis);
       });
     }, this.commandTimeout);
     await this.redis.ping().catch(() => undefined);
@@ -51,13 +51,13 @@ export class Subscriber {
 
   /** The server says that nobody listens, whatever this side believes. */
   renew(): void {
-    if (this.subscribed) this.reset();
+    if (this.subscribed) breakConnection(this.redis);
   }
 
-  close(): void {
+  /** Ends the connection for good; settles when it is closed. */
+  async close(): Promise<void> {
     this.closed = true;
-    this.redis.disconnect();
-    this.reset();
+    await endConnection(this.redis);
   }
 
   private async subscribe(): Promise<void> {
@@ -70,9 +70,5 @@ export class Subscriber {
     if (this.closed) return;
     this.subscribed = true;
     this.onSubscribed();
-  }
-
-  private reset(): void {
-    (this.redis as unknown as { stream?: Duplex }).stream?.destroy();
   }
 }
