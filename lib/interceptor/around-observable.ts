@@ -1,9 +1,19 @@
-import { Observable, type ObservableInput, type Subscriber, type Subscription, from } from 'rxjs';
+import {
+  Observable,
+  type ObservableInput,
+  type Subscriber,
+  catchError,
+  concat,
+  concatWith,
+  defer,
+  ignoreElements,
+  throwError,
+} from 'rxjs';
 import type { LockScope } from '../core/lock-scope.js';
 
 /**
  * An Observable that holds the lock while it is subscribed to: each subscription takes it, runs the work, and leaves it
- * once, when the work completes or fails or the subscriber goes. Completion is signalled after the lock was left.
+ * once, when the work completes or fails or the subscriber goes. The end is signalled after the lock was left.
  * @param enter takes the lock; an aborted signal (the subscriber went while it waited) gives the waiting up.
  */
 export function aroundObservable<T>(
@@ -11,66 +21,31 @@ export function aroundObservable<T>(
   work: (scope: LockScope) => ObservableInput<T>,
 ): Observable<T> {
   return new Observable((subscriber) => {
-    const stay = new Stay(subscriber, work);
     const waiting = new AbortController();
     enter(waiting.signal).then(
-      (scope) => stay.begin(scope),
+      (scope) => stay(scope, work, subscriber),
       (error: unknown) => subscriber.error(error),
     );
-    return () => {
-      waiting.abort();
-      stay.abandon();
-    };
+    return () => waiting.abort();
   });
 }
 
-/** One subscription's time inside the lock. */
-class Stay<T> {
-  private scope: LockScope | undefined;
-  private inner: Subscription | undefined;
-
-  constructor(
-    private readonly subscriber: Subscriber<T>,
-    private readonly work: (scope: LockScope) => ObservableInput<T>,
-  ) {}
-
-  begin(scope: LockScope): void {
-    this.scope = scope;
-    // Granted in the moment in which the subscriber went.
-    if (this.subscriber.closed) return this.abandon();
-    try {
-      scope.run(() => this.subscribe(scope));
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  /** Nobody listens any more: stop the work, then give the lock back. */
-  abandon(): void {
-    this.inner?.unsubscribe();
-    // Never rejects after 'failed'; after complete or error the lock was left before.
-    void this.scope?.leave('failed');
-  }
-
-  private subscribe(scope: LockScope): void {
-    const inner = from(this.work(scope)).subscribe({
-      next: (value) => this.subscriber.next(value),
-      error: (error: unknown) => this.fail(error),
-      complete: () => this.complete(scope),
-    });
-    this.inner = inner;
-    // A synchronous source that was cut short by `take(1)`: the subscriber went before `inner` was known.
-    if (this.subscriber.closed) inner.unsubscribe();
-  }
-
-  private fail(error: unknown): void {
-    void this.scope?.leave('failed').then(() => this.subscriber.error(error));
-  }
-
-  private complete(scope: LockScope): void {
-    scope.leave('worked').then(
-      () => this.subscriber.complete(),
-      (error: unknown) => this.subscriber.error(error),
-    );
-  }
+/** One subscription's time inside the lock. Leaving twice changes nothing, and leaving as 'failed' never rejects. */
+function stay<T>(scope: LockScope, work: (scope: LockScope) => ObservableInput<T>, subscriber: Subscriber<T>): void {
+  // Granted in the moment in which the subscriber went.
+  if (subscriber.closed) return void scope.leave('failed');
+  const leaving = (outcome: 'worked' | 'failed') => defer(() => scope.leave(outcome)).pipe(ignoreElements());
+  const guarded = defer(() => work(scope)).pipe(
+    concatWith(leaving('worked')),
+    catchError((error: unknown) =>
+      concat(
+        leaving('failed'),
+        throwError(() => error),
+      ),
+    ),
+  );
+  // With the subscriber itself at the end, a synchronous source sees at once that it was cut short.
+  scope.run(() => guarded.subscribe(subscriber));
+  // Added last, so it runs when the work has been stopped.
+  subscriber.add(() => void scope.leave('failed'));
 }

@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Lock } from '../../lib/core/lock.js';
+import type { LockScope } from '../../lib/core/lock-scope.js';
+import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
+import { LockLostError } from '../../lib/errors/lock-errors.js';
+import { connectionsWanted } from '../../lib/interceptor/connection-slot.js';
+
+/** Stands where a LockConnection would, for tests of the advice: every lock is free, and what happens is written down. */
+export class RecordingConnection {
+  readonly client = { defaults: lockDefaults };
+  /** `enter product:7`, whatever tests note, `leave product:7 worked`, in order. */
+  readonly events: string[] = [];
+  /** Options of the last `enter`. */
+  options: ResolvedLockOptions | undefined;
+  /** When set, `enter` waits for it (or for the signal). */
+  gate: Promise<unknown> = Promise.resolve();
+  /** When set, good work ends in a LockLostError. */
+  lost = false;
+  private readonly flow = new AsyncLocalStorage<string>();
+
+  /** Gives the instance this connection, as Nest does by property injection. */
+  inject<T extends object>(instance: T): T {
+    for (const slot of connectionsWanted(instance).values()) Reflect.set(instance, slot, this);
+    return instance;
+  }
+
+  /** Notes an event, with the lock it happened in. */
+  note(event: string): void {
+    const flow = this.flow.getStore();
+    this.events.push(flow === undefined ? event : `${event} in ${flow}`);
+  }
+
+  async enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
+    this.options = options;
+    this.note(`enter ${name}`);
+    await Promise.race([this.gate, aborted(options.signal)]);
+    const lock = { isHeld: true };
+    let left = false;
+    return {
+      lock: lock as Lock,
+      run: (fn) => this.flow.run(name, fn),
+      leave: async (outcome) => {
+        if (left) return;
+        left = true;
+        // What a release takes, so that a test sees who waits for it.
+        await turn();
+        lock.isHeld = false;
+        this.events.push(`leave ${name} ${outcome}`);
+        if (this.lost && outcome === 'worked') throw new LockLostError('gone', { key: name, reason: 'expired' });
+      },
+    };
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+}

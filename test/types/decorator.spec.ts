@@ -1,0 +1,85 @@
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+
+/** What the compiler says about each snippet, all checked in one run. `// error: …` = it must say something with that text. */
+const snippets: Record<string, string> = {
+  'accepts a template on an async method': `class A { @DistributedLock('p:#{id}') async m(id: string) { return id; } }`,
+  'accepts a key function with the parameters of the method': `class A {
+    @DistributedLock({ key: (id: string, order: Order) => id + order.shop }) async m(id: string, order: Order) { return [id, order]; } }`,
+  'accepts a key function with fewer parameters': `class A { @DistributedLock({ key: (id: string) => id }) async m(id: string, n: number) { return [id, n]; } }`,
+  'accepts a key function with wider parameters': `class A { @DistributedLock({ key: (id: string | number) => String(id) }) async m(id: string) { return id; } }`,
+  'accepts a key function without parameters': `class A { @DistributedLock({ key: () => 'p' }) async m(id: string) { return id; } }`,
+  'accepts rest parameters': `class A { @DistributedLock({ key: (...ids: string[]) => ids.join(':') }) async m(...ids: string[]) { return ids; } }`,
+  'accepts generic methods': `class A { @DistributedLock('p:#{id}') async m<T extends string>(id: T): Promise<T> { return id; } }`,
+  'accepts promises, Observables, async generators and async iterables': `class A {
+    @DistributedLock('a') a(): Promise<void> { return Promise.resolve(); }
+    @DistributedLock('b') b(): Observable<number> { return of(1); }
+    @DistributedLock('c') async *c(): AsyncGenerator<number> { yield 1; }
+    @DistributedLock({ key: 'd', returns: 'iterable' }) d(): AsyncIterable<number> { return this.c(); } }`,
+  'accepts private and protected methods': `class A { n() { return this.m(); } @DistributedLock('p') private async m() { return 1; } }`,
+  'accepts every option': `class A { @DistributedLock({ key: 'p', lease: '5s', wait: 0, renew: true, maxHold: '1 minute', signal: new AbortController().signal,
+    fairness: 'strict', onLost: 'warn', connection: 'billing', params: ['id'], returns: 'promise' }) async m(id: string) { return id; } }`,
+  'refuses a key function with another type': `class A { @DistributedLock({ key: (id: number) => String(id) }) async m(id: string) { return id; } } // error: the key function does not fit the parameters of the method`,
+  'refuses a key function with a narrower type': `class A { @DistributedLock({ key: (id: 'a') => id }) async m(id: string) { return id; } } // error: the key function does not fit`,
+  'refuses a key function with more parameters': `class A { @DistributedLock({ key: (id: string, n: number) => id + n }) async m(id: string) { return id; } } // error: the key function does not fit`,
+  'refuses a key function that answers no string': `class A { @DistributedLock({ key: (id: string) => Number(id) }) async m(id: string) { return id; } } // error: not assignable`,
+  'refuses a synchronous method': `class A { @DistributedLock('p') m() { return 1; } } // error: not assignable`,
+  'refuses a void method': `class A { @DistributedLock('p') m(): void {} } // error: not assignable`,
+  'refuses a synchronous generator': `class A { @DistributedLock('p') *m() { yield 1; } } // error: not assignable`,
+  'refuses a getter': `class A { @DistributedLock('p') get m(): string { return ''; } } // error: not assignable`,
+  'refuses a static method': `class A { @DistributedLock('p') static async m() {} } // error: not assignable`,
+  'refuses a property': `class A { @DistributedLock('p') m = async () => 1; } // error: `,
+  'refuses a class': `@DistributedLock('p') class A {} // error: `,
+  'refuses an unknown option': `class A { @DistributedLock({ key: 'p', leese: '5s' }) async m() {} } // error: 'leese' does not exist`,
+  'refuses an unknown unit of time': `class A { @DistributedLock({ key: 'p', lease: '5 parsec' }) async m() {} } // error: not assignable`,
+  'refuses options without a key': `class A { @DistributedLock({ lease: '5s' }) async m() {} } // error: 'key' is missing`,
+  'infers the result of using, with and without options': `async function f(locks: RedisLockService): Promise<[number, string]> {
+    return [await locks.using('a', () => 1), await locks.using('a', { wait: 0 }, async (lock) => lock.key)]; }`,
+  'answers null from tryAcquire in the type': `async function f(locks: RedisLockService) { const lock = await locks.tryAcquire('a'); lock.release(); } // error: possibly 'null'`,
+  'lets a lock stand in await using': `async function f(locks: RedisLockService) { await using lock = await locks.acquire('a', { lease: 500 }); return lock.fencingToken; }`,
+  'refuses cluster and quorum, which this version does not know': `RedisLockModule.forRoot({ cluster: { nodes: [] } }); // error: 'cluster' does not exist`,
+  'refuses an async configuration that gives neither factory nor class its type': `RedisLockModule.forRootAsync({ useFactory: () => ({ leese: 5 }) }); // error: `,
+  'accepts forRoot without options, and an async one with name and isGlobal': `RedisLockModule.forRoot();
+    RedisLockModule.forRootAsync({ name: 'billing', isGlobal: false, useFactory: async (n: number) => ({ lease: n }), inject: ['n'] });`,
+};
+
+const prelude = `import { DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { Observable, of } from 'rxjs';
+interface Order { shop: string }
+export { DistributedLock, RedisLockModule, RedisLockService, Observable, of, type Order };
+`;
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const fileOf = (index: number): string => `${root}test/types/snippet-${index}.ts`;
+const sources = new Map(
+  Object.values(snippets).map(
+    (snippet, index) => [fileOf(index), prelude + snippet.replace(/\/\/ error:.*/, '')] as const,
+  ),
+);
+let program: ts.Program;
+
+beforeAll(() => {
+  const { config } = ts.readConfigFile(`${root}tsconfig.json`, (path) => ts.sys.readFile(path)) as {
+    config: { compilerOptions: unknown };
+  };
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile } = host;
+  host.fileExists = (path) => sources.has(path) || fileExists.call(host, path);
+  host.readFile = (path) => sources.get(path) ?? readFile.call(host, path);
+  program = ts.createProgram([...sources.keys()], options, host);
+}, 60_000);
+
+describe('the compiler', () => {
+  it.each(Object.keys(snippets).map((title, index) => [title, index] as const))('%s', (title, index) => {
+    const source = program.getSourceFile(fileOf(index));
+    const messages = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'),
+    );
+    const expected = /\/\/ error: ?(.*)$/m.exec(snippets[title]!)?.[1];
+    if (expected === undefined) return expect(messages).toEqual([]);
+    expect(messages).not.toEqual([]);
+    expect(messages.join('\n')).toContain(expected);
+  });
+});

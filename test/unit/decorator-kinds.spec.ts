@@ -1,0 +1,279 @@
+import 'reflect-metadata';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { DistributedLock } from 'nestjs-redis-lock';
+import { EMPTY, Observable, firstValueFrom, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { RecordingConnection } from '../support/recording-connection.js';
+
+let connection: RecordingConnection;
+beforeEach(() => {
+  connection = new RecordingConnection();
+});
+
+/** Until nothing moves any more: each release of the recording connection takes one turn. */
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 5; turns++) await turn();
+}
+
+describe('an Observable', () => {
+  class Stream {
+    constructor(readonly source: () => Observable<unknown>) {}
+    @DistributedLock('o:#{id}')
+    watch(id: string): Observable<unknown> {
+      connection.note(`body ${id}`);
+      return this.source();
+    }
+  }
+  const watch = (source: () => Observable<unknown>) => connection.inject(new Stream(source)).watch('1');
+
+  it('takes the lock when subscribed to, not when the method is called', async () => {
+    const values = watch(() => of(1, 2));
+    await settle();
+    expect(connection.events).toEqual([]);
+    await expect(lastValueFrom(values.pipe(toArray()))).resolves.toEqual([1, 2]);
+    expect(connection.events).toEqual(['enter o:1', 'body 1 in o:1', 'leave o:1 worked']);
+  });
+
+  it('completes only after the lock was left', async () => {
+    await lastValueFrom(
+      watch(() => EMPTY),
+      { defaultValue: undefined },
+    );
+    connection.note('completed');
+    expect(connection.events.slice(-2)).toEqual(['leave o:1 worked', 'completed']);
+  });
+
+  it('holds one lock for each subscription', async () => {
+    const values = watch(() => of(1));
+    await Promise.all([lastValueFrom(values), lastValueFrom(values)]);
+    expect(connection.events.filter((event) => event === 'enter o:1')).toHaveLength(2);
+    expect(connection.events.filter((event) => event === 'leave o:1 worked')).toHaveLength(2);
+  });
+
+  it('subscribes to the source inside the flow of the lock', async () => {
+    await lastValueFrom(
+      watch(
+        () =>
+          new Observable((subscriber) => {
+            connection.note('subscribed');
+            subscriber.complete();
+          }),
+      ),
+      { defaultValue: undefined },
+    );
+    expect(connection.events).toContain('subscribed in o:1');
+  });
+
+  it('leaves once on an error, and shows that error', async () => {
+    connection.lost = true;
+    await expect(lastValueFrom(watch(() => throwError(() => new Error('business'))))).rejects.toThrow('business');
+    await settle();
+    expect(connection.events.slice(1)).toEqual(['body 1 in o:1', 'leave o:1 failed']);
+  });
+
+  it('leaves on an error that the method throws instead of answering', async () => {
+    const failing = () => {
+      throw new Error('sync');
+    };
+    await expect(lastValueFrom(watch(failing))).rejects.toThrow('sync');
+    expect(connection.events.at(-1)).toBe('leave o:1 failed');
+  });
+
+  it('leaves once when the subscriber goes, after the source was unsubscribed', async () => {
+    const subscription = watch(() => new Observable(() => () => connection.note('stopped'))).subscribe();
+    await settle();
+    expect(connection.events).not.toContain('leave o:1 failed');
+    subscription.unsubscribe();
+    subscription.unsubscribe();
+    await settle();
+    expect(connection.events.slice(-2).map((event) => event.replace(' in o:1', ''))).toEqual([
+      'stopped',
+      'leave o:1 failed',
+    ]);
+  });
+
+  it('leaves once when it is cut short by take(1), also of a synchronous source', async () => {
+    let produced = 0;
+    const endless = () =>
+      new Observable<number>((subscriber) => {
+        while (!subscriber.closed && produced < 100) subscriber.next(++produced);
+        return () => connection.note('stopped');
+      });
+    await expect(firstValueFrom(watch(endless).pipe(take(1)))).resolves.toBe(1);
+    await settle();
+    expect(produced).toBe(1);
+    expect(connection.events.filter((event) => event.startsWith('leave'))).toEqual(['leave o:1 failed']);
+    expect(connection.events.some((event) => event.startsWith('stopped'))).toBe(true);
+  });
+
+  it('gives the waiting up when the subscriber goes before the lock was there, and never runs the method', async () => {
+    connection.gate = new Promise(() => {});
+    const errors: unknown[] = [];
+    const subscription = watch(() => of(1)).subscribe({ error: (error) => errors.push(error) });
+    await settle();
+    expect(connection.options?.signal?.aborted).toBe(false);
+    subscription.unsubscribe();
+    await settle();
+    expect(connection.options?.signal?.aborted).toBe(true);
+    expect([connection.events, errors]).toEqual([['enter o:1'], []]);
+  });
+
+  it('gives the lock back when it arrives in the moment in which the subscriber goes', async () => {
+    let open = () => {};
+    connection.gate = new Promise<void>((resolve) => (open = resolve));
+    const subscription = watch(() => of(1)).subscribe();
+    await settle();
+    open();
+    subscription.unsubscribe();
+    await settle();
+    expect(connection.events).toEqual(['enter o:1', 'leave o:1 failed']);
+  });
+
+  it('ends in LockLostError instead of completion when the lock was lost', async () => {
+    connection.lost = true;
+    const seen: unknown[] = [];
+    await expect(
+      new Promise((resolve, reject) => {
+        watch(() => of(1, 2)).subscribe({
+          next: (value) => seen.push(value),
+          complete: () => resolve(undefined),
+          error: reject,
+        });
+      }),
+    ).rejects.toMatchObject({ code: 'LOCK_LOST' });
+    expect(seen).toEqual([1, 2]);
+  });
+
+  it('signals an argument that makes no key as an error, not as a throw', async () => {
+    const values = connection.inject(new Stream(() => of(1))).watch('');
+    await expect(lastValueFrom(values)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  });
+});
+
+describe('an async iterable', () => {
+  class Pages {
+    @DistributedLock('i:#{id}')
+    async *read(id: string, fail = false): AsyncGenerator<number, string, string | undefined> {
+      connection.note(`body ${id}`);
+      try {
+        const sent = yield 1;
+        connection.note(`sent ${sent}`);
+        if (fail) throw new Error('business');
+        yield 2;
+        return 'done';
+      } finally {
+        connection.note('cleaned up');
+      }
+    }
+
+    @DistributedLock({ key: 'r:#{id}', returns: 'iterable' })
+    again(id: string): AsyncIterable<number> {
+      return {
+        async *[Symbol.asyncIterator]() {
+          yield Number(id);
+        },
+      };
+    }
+  }
+  const pages = () => connection.inject(new Pages());
+
+  it('takes the lock at the first next(), not when the method is called', async () => {
+    const values = pages().read('1');
+    await settle();
+    expect(connection.events).toEqual([]);
+    await expect(values.next()).resolves.toEqual({ value: 1, done: false });
+    expect(connection.events).toEqual(['enter i:1', 'body 1 in i:1']);
+    await values.return('');
+  });
+
+  it('takes nothing at all when it is returned before it began', async () => {
+    await pages().read('1').return('');
+    expect(connection.events).toEqual([]);
+  });
+
+  it('runs every step inside the flow, hands sent values on, and leaves at the end, before it says so', async () => {
+    const values = pages().read('1');
+    await values.next();
+    await values.next('hello');
+    await expect(values.next()).resolves.toEqual({ value: 'done', done: true });
+    expect(connection.events).toEqual([
+      'enter i:1',
+      'body 1 in i:1',
+      'sent hello in i:1',
+      'cleaned up in i:1',
+      'leave i:1 worked',
+    ]);
+    await values.next();
+    await values.return('');
+    expect(connection.events).toHaveLength(5);
+  });
+
+  it('leaves once on break, after the work has cleaned up', async () => {
+    for await (const value of pages().read('1')) {
+      expect(value).toBe(1);
+      break;
+    }
+    expect(connection.events.slice(-2)).toEqual(['cleaned up in i:1', 'leave i:1 worked']);
+  });
+
+  it('leaves once on an error of the work, and shows that error', async () => {
+    connection.lost = true;
+    const values = pages().read('1', true);
+    await values.next();
+    await expect(values.next()).rejects.toThrow('business');
+    expect(connection.events.slice(-2)).toEqual(['cleaned up in i:1', 'leave i:1 failed']);
+    await expect(values.next()).resolves.toEqual({ value: undefined, done: true });
+  });
+
+  it('hands throw() on to the work, and leaves', async () => {
+    const values = pages().read('1');
+    await values.next();
+    await expect(values.throw(new Error('stop'))).rejects.toThrow('stop');
+    expect(connection.events.slice(-2)).toEqual(['cleaned up in i:1', 'leave i:1 failed']);
+  });
+
+  it('answers return() with its value', async () => {
+    const values = pages().read('1');
+    await values.next();
+    await expect(values.return('early')).resolves.toEqual({ value: 'early', done: true });
+  });
+
+  it('ends in LockLostError when the lock was lost: at the end, and on break', async () => {
+    connection.lost = true;
+    await expect(
+      (async () => {
+        for await (const _ of pages().read('1'));
+      })(),
+    ).rejects.toMatchObject({ code: 'LOCK_LOST' });
+    await expect(
+      (async () => {
+        for await (const _ of pages().read('1')) break;
+      })(),
+    ).rejects.toMatchObject({ code: 'LOCK_LOST' });
+  });
+
+  it("lets an error of the consumer's loop through when the lock was lost", async () => {
+    connection.lost = true;
+    const loop = async () => {
+      for await (const _ of pages().read('1')) throw new Error('consumer');
+    };
+    await expect(loop()).rejects.toThrow('consumer');
+  });
+
+  it('queues steps that are asked for at once', async () => {
+    const values = pages().read('1');
+    const steps = await Promise.all([values.next(), values.next(), values.next(), values.next()]);
+    expect(steps.map(({ value }) => value)).toEqual([1, 2, 'done', undefined]);
+    expect(connection.events.filter((event) => event.startsWith('enter'))).toHaveLength(1);
+  });
+
+  it('takes the lock for each iteration of an iterable that is no generator', async () => {
+    const values = pages().again('5');
+    for (let round = 0; round < 2; round++) for await (const value of values) expect(value).toBe(5);
+    expect(connection.events).toEqual(['enter r:5', 'leave r:5 worked', 'enter r:5', 'leave r:5 worked']);
+  });
+
+  it('signals a missing connection as a rejection of the first next()', async () => {
+    await expect(new Pages().read('1').next()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  });
+});
