@@ -65,11 +65,13 @@ export class App {
   }
 
   /**
-   * The user's source compiles against our types, and they are right in themselves (skipLibCheck off).
+   * The user's source compiles against our types.
    * @param {Format} format
    * @param {Resolution} resolution
+   * @param {{ checkDeclarations?: boolean }} [how] checkDeclarations: and those are right in themselves. Slow, since
+   *   TypeScript then checks Nest's as well
    */
-  async compiles(format, { name, options }) {
+  async compiles(format, { name, options }, { checkDeclarations = false } = {}) {
     const out = join('built', `${format}-${name}`);
     const project = join(this.directory, `src-${format}-${name}`);
     mkdirSync(project, { recursive: true });
