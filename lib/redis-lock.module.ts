@@ -98,11 +98,11 @@ function providersOf(name: string): Provider[] {
 }
 
 function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
-  const { defaults, maxWaiters, shutdownTimeout, strict } = resolveModuleOptions(options);
+  const { shutdownTimeout, strict, ...settings } = resolveModuleOptions(options);
   const log = new Logger(RedisLockModule.name);
   const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
   return new LockConnection(
-    new LockClient(backend, { defaults, maxWaiters }, log),
+    new LockClient(backend, settings, log),
     { name, strict, shutdownTimeout },
     log,
   );

@@ -1,19 +1,20 @@
-import { LockUnavailableError } from '../errors/lock-errors.js';
+import { type LockError, LockUnavailableError } from '../errors/lock-errors.js';
 import type { Clock } from './clock.js';
-import type { AcquireReply, AcquireRequest, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
+import type { AcquireReply, AcquireRequest, LockBackend, Outlook, PushedGrant, ReleaseReply } from './lock-backend.js';
 import type { Releases } from './releases.js';
 
 /** What a claim asks for: the terms of the caller that is first in line at the moment of asking. */
 export interface ClaimTerms {
   readonly lease: number;
+  readonly reserve: number;
   readonly enqueue: boolean;
   readonly giveUpAt: number;
 }
 
-export interface Grant {
+export interface Grant extends Outlook {
   readonly fencingToken: number;
   readonly validUntil: number;
-  /** A pushed grant is provisional: it ends soon unless a renewal confirms it. */
+  /** It ends before the lease that its holder wants, unless a renewal comes soon: a pushed grant, or a predecessor's lease. */
   readonly provisional: boolean;
 }
 
@@ -23,8 +24,10 @@ export interface ClaimOwner {
   granted(grant: Grant): void;
   /** The lock is held by somebody else, and the terms were not to wait. */
   contended(rest: number): void;
-  /** The first question went unanswered: nothing is known, nobody stands in the queue for certain. */
-  unavailable(error: LockUnavailableError): void;
+  /** It stands in the backend's queue. */
+  queued(): void;
+  /** The first question went unanswered and nothing is known, or the lock cannot be had at all. */
+  refused(error: LockError): void;
 }
 
 /**
@@ -33,6 +36,7 @@ export interface ClaimOwner {
  */
 export class Claim implements AcquireRequest {
   lease = 0;
+  reserve = 0;
   enqueue = false;
   again = false;
   giveUpAt = 0;
@@ -71,17 +75,17 @@ export class Claim implements AcquireRequest {
     this.asking = true;
     const terms = this.owner.terms();
     this.lease = terms.lease;
+    this.reserve = terms.reserve;
     // Who stands in the queue stays in it; a later caller with other terms takes the place over.
     this.again = this.phase === 'queued';
     this.enqueue = terms.enqueue || this.again;
     this.giveUpAt = terms.giveUpAt;
-    const sentAt = this.clock.now();
     this.backend.acquire(this).then(
       (reply) => {
         this.answered(reply);
       },
       (error: unknown) => {
-        this.failed(error as LockUnavailableError, sentAt);
+        this.failed(error as LockError);
       },
     );
   }
@@ -89,10 +93,10 @@ export class Claim implements AcquireRequest {
   /** A message says that the lock was granted to this claim. */
   receive(grant: PushedGrant): void {
     if (!this.isWanted()) return;
-    const { fencingToken, validUntil } = grant;
+    const { fencingToken, validUntil, tokensUntil } = grant;
     this.heard = true;
     if (validUntil !== undefined) {
-      this.take({ fencingToken, validUntil, provisional: true });
+      this.take({ fencingToken, validUntil, provisional: true, tokensUntil, othersWait: false });
       return;
     }
     this.phase = 'confirming';
@@ -103,9 +107,9 @@ export class Claim implements AcquireRequest {
    * Gives up whatever this claim has or may still get. Safe at any moment.
    * Answers what the backend knew of it; `unanswered` when it could not be asked (it will be, beside).
    */
-  async release(): Promise<ReleaseReply | 'unanswered'> {
+  release(): Promise<ReleaseReply | 'unanswered'> {
     this.close();
-    return await this.releases.release(this, this.lease, this.lateUntil);
+    return this.releases.release(this, this.lease, this.lateUntil);
   }
 
   /** Ends a claim that has left nothing at the backend. */
@@ -121,26 +125,29 @@ export class Claim implements AcquireRequest {
     if (this.phase === 'closed' || this.phase === 'granted') return;
     this.heard = true;
     if (reply.status === 'granted') {
-      this.take({ fencingToken: reply.fencingToken, validUntil: reply.validUntil, provisional: false });
+      // The caller that asked may have left; the next one may want a longer lease.
+      this.take({ ...reply, provisional: this.owner.terms().lease > this.lease });
     } else if (this.phase === 'confirming') {
       return;
     } else if (reply.status === 'contended') {
       this.owner.contended(reply.rest);
     } else {
       this.phase = 'queued';
+      this.owner.queued();
       this.askAt(this.askAgain ? 0 : reply.askAt);
     }
   }
 
-  private failed(error: LockUnavailableError, sentAt: number): void {
+  private failed(error: LockError): void {
     this.asking = false;
     this.heard = false;
-    if (error.uncertain) this.lateUntil = sentAt + this.backend.commandTimeout;
+    const uncertain = error instanceof LockUnavailableError && error.uncertain;
+    if (uncertain) this.lateUntil = this.clock.now() + this.backend.commandTimeout;
     if (this.phase === 'closed') {
       // Its release may have been executed before the lost question is.
-      if (error.uncertain) void this.releases.release(this, this.lease, this.lateUntil);
-    } else if (this.phase === 'new') {
-      this.owner.unavailable(error);
+      if (uncertain) void this.releases.release(this, this.lease, this.lateUntil);
+    } else if (this.phase === 'new' || (this.phase === 'queued' && !(error instanceof LockUnavailableError))) {
+      this.owner.refused(error);
     } else if (this.phase === 'queued') {
       this.askAt(this.clock.now() + this.backend.claimWindow / 3);
     }
@@ -148,10 +155,10 @@ export class Claim implements AcquireRequest {
 
   private async confirm(fencingToken: number): Promise<void> {
     const { name, claim, lease } = this;
-    const [reply] = await this.backend.renew([{ name, claim, fencingToken, lease }]);
+    const [reply] = await this.backend.renew([{ name, claim, fencingToken, lease, reserve: this.reserve }]);
     if (this.phase !== 'confirming') return;
-    if (typeof reply === 'number') {
-      this.take({ fencingToken, validUntil: reply, provisional: false });
+    if (typeof reply === 'object') {
+      this.take({ ...reply, fencingToken, provisional: this.owner.terms().lease > lease });
       return;
     }
     // Its turn passed unheard. The claim may stand in the queue again.

@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds on a clock that is never set. Unrelated to the time of day. */
   now(): number;
-  /** Calls `fn` once after `delay` milliseconds, never earlier. Answers how to prevent it. */
+  /**
+   * Calls `fn` once after about `delay` milliseconds: Node's timers may fire a millisecond or two *early* by `now()`, so
+   * whoever must not be early looks at the clock again. Answers how to prevent the call.
+   */
   timer(delay: number, fn: () => void): () => void;
 }
 

@@ -22,7 +22,12 @@ interface DurationRules {
 export function parseDuration(option: string, value: unknown, { min, infinite = false }: DurationRules): number {
   const milliseconds = typeof value === 'string' ? parseText(value) : value;
   if (infinite && milliseconds === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-  if (typeof milliseconds === 'number' && Number.isInteger(milliseconds) && milliseconds >= min && milliseconds <= longestDuration) {
+  if (
+    typeof milliseconds === 'number' &&
+    Number.isInteger(milliseconds) &&
+    milliseconds >= min &&
+    milliseconds <= longestDuration
+  ) {
     return milliseconds;
   }
   throw new LockConfigurationError(

@@ -24,8 +24,11 @@ export class Hold {
   /** The last renewal was not answered: to be repeated as soon as calls succeed again. */
   unanswered = false;
 
+  /** End of `maxHold`. */
   private readonly endsAt: number;
   private readonly renewed: boolean;
+  /** A fixed lease ends here, also when the backend would let this process have the lock for longer. */
+  private fixedEnd: number;
   private controller: AbortController | undefined;
 
   constructor(
@@ -39,8 +42,9 @@ export class Hold {
     this.fencingToken = grant.fencingToken;
     this.lease = options.lease;
     this.renewed = options.renew;
-    this.validUntil = grant.validUntil;
     const now = (this.acquiredAt = clock.now());
+    this.fixedEnd = options.renew ? Number.POSITIVE_INFINITY : now + options.lease;
+    this.validUntil = Math.min(grant.validUntil, this.fixedEnd);
     this.endsAt = now + options.maxHold;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now);
@@ -69,9 +73,14 @@ export class Hold {
   }
 
   /** What the next renewal asks for. A fixed lease is confirmed up to its end, not beyond. */
-  renewal(now: number): RenewRequest {
-    const lease = this.renewed ? this.lease : Math.max(1, Math.ceil(this.lease - (now - this.acquiredAt)));
-    return { name: this.name, claim: this.claim.claim, fencingToken: this.fencingToken, lease };
+  renewal(now: number, reserve = 0): RenewRequest {
+    const lease = this.renewed ? this.lease : Math.max(1, Math.ceil(this.fixedEnd - now));
+    return { name: this.name, claim: this.claim.claim, fencingToken: this.fencingToken, lease, reserve };
+  }
+
+  /** A fixed lease is lengthened by hand: it may last up to `lease` ms from now. */
+  lengthen(lease: number): void {
+    this.fixedEnd = Math.max(this.fixedEnd, this.clock.now() + lease);
   }
 
   /** Takes in what the backend said to a renewal. `unanswered` is no loss: the lease runs on, and the renewal is tried again. */
@@ -79,9 +88,10 @@ export class Hold {
     const now = this.clock.now();
     this.unanswered = reply === 'unanswered';
     if (reply === 'lost') this.lose('revoked');
-    else if (reply === 'unanswered') this.renewAt = now + Math.min(this.lease / 12, Math.max(0, this.validUntil - now) / 4);
+    else if (reply === 'unanswered')
+      this.renewAt = now + Math.min(this.lease / 12, Math.max(0, this.validUntil - now) / 4);
     else {
-      this.validUntil = Math.max(this.validUntil, reply);
+      this.validUntil = Math.max(this.validUntil, Math.min(reply.validUntil, this.fixedEnd));
       this.renewAt = this.nextRenewal(now);
     }
   }
@@ -106,21 +116,31 @@ export function lostError(name: string, reason: LockLostReason): LockLostError {
 }
 
 const explanations: Record<LockLostReason, string> = {
-  expired: 'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
-  revoked: 'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Another holder may be at work.',
+  expired:
+    'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
+  revoked:
+    'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Another holder may be at work.',
   'max-hold': 'it was held for longer than maxHold. It is not renewed any more.',
   released: 'it was released before.',
   shutdown: 'the application ended before the work did (shutdownTimeout).',
 };
 
-/** `signal.aborted` asks the clock: after a blocked event loop it must be true before the timer had a chance to say so. */
+/**
+ * The signal asks the clock whenever it is looked at: after a blocked event loop it must say 'aborted' before the timer, and so
+ * the event, had a chance to come.
+ */
 function makeExact(signal: AbortSignal, hold: Hold): void {
-  const inherited = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')!.get!;
-  Object.defineProperty(signal, 'aborted', {
+  const inherited = Object.getOwnPropertyDescriptors(AbortSignal.prototype);
+  const exact = (get: () => unknown): PropertyDescriptor => ({
     configurable: true,
-    get(): boolean {
+    get: () => {
       hold.remaining();
-      return inherited.call(signal) as boolean;
+      return get.call(signal);
     },
+  });
+  Object.defineProperties(signal, {
+    aborted: exact(inherited.aborted.get!),
+    reason: exact(inherited.reason.get!),
+    throwIfAborted: exact(() => inherited.throwIfAborted.value),
   });
 }

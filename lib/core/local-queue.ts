@@ -1,13 +1,25 @@
-import { LockNotAcquiredError, LockUnavailableError, LockWaitTimeoutError } from '../errors/lock-errors.js';
+import {
+  type LockError,
+  LockNotAcquiredError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from '../errors/lock-errors.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
 import { printable } from './describe.js';
 import { Hold } from './hold.js';
+import type { LockBackend } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
+import { Tenure } from './tenure.js';
+
+/** Fencing tokens to have in hand for local hand-offs: more than a process can use up within one round trip. */
+const tokenBlock = 256;
 
 /** What a local queue needs from its client. */
 export interface LocalQueueHost {
   readonly clock: Clock;
+  readonly backend: LockBackend;
+  readonly settings: { readonly maxLocalHandoffs: number };
   /** A claim with a fresh id, known to the client so that pushed grants find it. */
   openClaim(name: string, owner: ClaimOwner): Claim;
   forgetClaim(claim: Claim): void;
@@ -23,18 +35,24 @@ interface Caller {
   readonly giveUpAt: number;
   readonly settle: (hold: Hold) => void;
   readonly reject: (reason: unknown) => void;
-  /** Ends timer and abort listener. */
-  stop: () => void;
+  /** Ends timer and abort listener; undefined while nothing of the kind is set up. */
+  stop: (() => void) | undefined;
 }
 
 /**
  * The callers of one process for one lock name, in order of arrival. They stand in the backend's queue as one claim:
- * a thousand requests for one product are one waiter in Redis. When a caller gives up, the claim keeps its place for the next.
+ * a thousand requests for one product are one waiter in Redis. When a caller gives up, the claim keeps its place for the next;
+ * when one is done, the next may go on with the same claim (local hand-off, see Tenure).
  */
 export class LocalQueue implements ClaimOwner {
   private readonly callers = new Set<Caller>();
   private claim: Claim | undefined;
   private hold: Hold | undefined;
+  private tenure: Tenure | undefined;
+  /** Somebody had to wait here: hand-offs are to be expected. */
+  private contested = false;
+  private renewing = false;
+  private renewAgain = false;
 
   constructor(
     readonly name: string,
@@ -43,14 +61,22 @@ export class LocalQueue implements ClaimOwner {
 
   /** Answers the hold when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: ResolvedLockOptions): Promise<Hold> {
-    if (options.wait === 0 && (this.claim !== undefined || this.callers.size > 0)) {
-      return Promise.reject(this.contention(this.hold?.remaining()));
+    if (this.claim) {
+      if (options.wait === 0) return Promise.reject(this.contention(this.hold?.remaining()));
+      this.contested = true;
     }
     return new Promise((settle, reject) => {
-      this.host.countWaiting(this.name, 1);
-      const caller: Caller = { options, giveUpAt: this.host.clock.now() + options.wait, settle, reject, stop: () => undefined };
+      this.count();
+      const caller: Caller = {
+        options,
+        giveUpAt: this.host.clock.now() + options.wait,
+        settle,
+        reject,
+        stop: undefined,
+      };
       this.callers.add(caller);
-      this.watch(caller);
+      // The first question settles by itself in time: no timer for a lock that is free.
+      if (this.claim || options.signal) this.watch(caller);
       if (!this.claim) this.openClaim();
     });
   }
@@ -58,19 +84,16 @@ export class LocalQueue implements ClaimOwner {
   terms(): ClaimTerms {
     // A claim is closed when its last caller leaves, so there is a first one whenever it asks.
     const { options, giveUpAt } = this.first()!;
-    return { lease: options.lease, enqueue: options.wait > 0, giveUpAt };
+    return { lease: options.lease, reserve: this.contested ? tokenBlock : 0, enqueue: options.wait > 0, giveUpAt };
   }
 
   granted(grant: Grant): void {
-    const caller = this.first()!;
-    const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, (lost) => {
-      this.lost(lost);
-    });
-    this.hold = hold;
-    hold.users = 1;
-    this.remove(caller);
-    this.host.holdStarted(hold, this);
-    caller.settle(hold);
+    this.tenure = new Tenure(grant, this.host.clock, this.host.settings.maxLocalHandoffs);
+    this.serve(this.first()!, grant);
+  }
+
+  queued(): void {
+    for (const caller of this.callers) if (!caller.stop) this.watch(caller);
   }
 
   contended(rest: number): void {
@@ -85,30 +108,65 @@ export class LocalQueue implements ClaimOwner {
     else this.closeClaim();
   }
 
-  unavailable(error: LockUnavailableError): void {
+  refused(error: LockError): void {
     // Those behind would learn the same, one command time-out later each.
     const callers = [...this.callers];
     const claim = this.claim!;
     for (const caller of callers) this.remove(caller);
     this.closeClaim();
-    if (error.uncertain) void claim.release();
+    void claim.release();
     for (const caller of callers) caller.reject(error);
   }
 
-  /** The outermost user of the hold has left: gives the lock back, and asks for it again when others wait here. */
-  async release(hold: Hold): Promise<'released' | 'lost' | 'unanswered'> {
+  /** The outermost user of the hold has left: passes the lock on, or gives it back and asks anew for those who wait here. */
+  release(hold: Hold): 'handed-on' | Promise<'released' | 'lost' | 'unanswered'> {
     // A hold that was lost has been given back at that moment, except at `maxHold`.
-    if (hold.lost && hold.lost.reason !== 'max-hold') return 'lost';
+    if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('lost');
+    const caller = this.hold === hold ? this.first() : undefined;
+    const grant = caller && this.tenure!.handOff(hold);
+    if (grant) {
+      this.serve(caller, grant);
+      if (this.renewing) this.renewAgain = true;
+      else void this.renewBeside();
+      return 'handed-on';
+    }
     const reply = hold.claim.release();
     // Asked for at once: question and release travel in one packet.
     if (this.hold === hold) this.next();
-    const answer = await reply;
-    return answer === 'cancelled' || answer === 'absent' ? 'lost' : answer;
+    return reply.then((answer) => (answer === 'cancelled' || answer === 'absent' ? 'lost' : answer));
   }
 
   /** Rejects everybody who waits. Who holds the lock keeps it. */
   rejectWaiting(reason: unknown): void {
     for (const caller of [...this.callers]) this.leave(caller, reason);
+  }
+
+  private serve(caller: Caller, grant: Grant): void {
+    const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, (lost) => {
+      this.lost(lost);
+    });
+    this.hold = hold;
+    hold.users = 1;
+    this.remove(caller);
+    this.host.holdStarted(hold, this);
+    caller.settle(hold);
+  }
+
+  /**
+   * Proves a local hand-off while its holder works already: brings the lease back to its length, reserves tokens, and learns
+   * whether others wait. One at a time; whoever comes meanwhile is covered by one more behind it.
+   */
+  private async renewBeside(): Promise<void> {
+    this.renewing = true;
+    this.renewAgain = false;
+    const { tenure, hold } = this;
+    const [reply] = await this.host.backend.renew([hold!.renewal(this.host.clock.now(), tokenBlock)]);
+    this.renewing = false;
+    if (this.tenure !== tenure) return;
+    tenure!.learn(reply!);
+    this.hold!.answered(reply!);
+    // `answered` may have found the lock lost, and so ended the tenure.
+    if (this.renewAgain && this.tenure === tenure) void this.renewBeside();
   }
 
   private lost(hold: Hold): void {
@@ -122,6 +180,7 @@ export class LocalQueue implements ClaimOwner {
 
   private next(): void {
     this.hold = undefined;
+    this.tenure = undefined;
     this.closeClaim();
     if (this.callers.size > 0) this.openClaim();
   }
@@ -169,7 +228,16 @@ export class LocalQueue implements ClaimOwner {
   private remove(caller: Caller): void {
     this.callers.delete(caller);
     this.host.countWaiting(this.name, -1);
-    caller.stop();
+    caller.stop?.();
+  }
+
+  private count(): void {
+    try {
+      this.host.countWaiting(this.name, 1);
+    } catch (error) {
+      if (!this.claim) this.host.queueEmptied(this);
+      throw error;
+    }
   }
 
   private first(): Caller | undefined {
@@ -177,7 +245,10 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private contention(rest: number | undefined): LockNotAcquiredError {
-    return new LockNotAcquiredError(`Lock ${printable(this.name)} is held by somebody else.`, { key: this.name, retryAfter: rest });
+    return new LockNotAcquiredError(`Lock ${printable(this.name)} is held by somebody else.`, {
+      key: this.name,
+      retryAfter: rest,
+    });
   }
 
   private timeout(wait: number): LockWaitTimeoutError {
@@ -188,9 +259,12 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private silence(wait: number): LockUnavailableError {
-    return new LockUnavailableError(`Lock ${printable(this.name)}: Redis did not answer within ${wait} ms (option wait).`, {
-      key: this.name,
-      uncertain: true,
-    });
+    return new LockUnavailableError(
+      `Lock ${printable(this.name)}: Redis did not answer within ${wait} ms (option wait).`,
+      {
+        key: this.name,
+        uncertain: true,
+      },
+    );
   }
 }

@@ -9,8 +9,7 @@
  */
 export interface LockBackend {
   /**
-   * Milliseconds after which a call that was not answered is not executed any more, counted from its sending.
-   * Every call settles within it.
+   * Longest time in ms for an answer. A question that went unanswered is not executed later than this after it was given up.
    */
   readonly commandTimeout: number;
   /** A waiting claim that has not asked again for twice this time (ms) counts as dead. */
@@ -23,7 +22,10 @@ export interface LockBackend {
    * Rejects when the first attempt fails, and goes on trying by itself.
    */
   start(clientId: string, events: LockBackendEvents): Promise<void>;
-  /** Asks for the lock for one claim: the first time, and again for as long as the claim waits. */
+  /**
+   * Asks for the lock for one claim: the first time, and again for as long as the claim waits.
+   * Settles within `giveUpAt` and one `commandTimeout`; a LockConfigurationError when the lock cannot be had this way at all.
+   */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
   /** Gives a claim up, whether it holds or waits; a freed lock goes to the next waiter in the same step. */
   release(claim: ClaimRef): Promise<ReleaseReply>;
@@ -49,6 +51,8 @@ export interface ClaimRef {
 export interface AcquireRequest extends ClaimRef {
   /** Milliseconds. */
   readonly lease: number;
+  /** How many fencing tokens behind the granted one are wanted for local hand-offs. */
+  readonly reserve: number;
   /** Whether to stand in the queue when the lock is not free. */
   readonly enqueue: boolean;
   /** Whether this claim was queued by an earlier answer: nobody has called it since. */
@@ -60,14 +64,23 @@ export interface AcquireRequest extends ClaimRef {
 }
 
 export type AcquireReply =
-  | { readonly status: 'granted'; readonly fencingToken: number; readonly validUntil: number }
+  | ({ readonly status: 'granted'; readonly fencingToken: number; readonly validUntil: number } & Outlook)
   | { readonly status: 'contended'; /** Rest of the holder's lease in ms. */ readonly rest: number }
   | { readonly status: 'queued'; /** When to ask again, at the latest: `Clock.now()`. */ readonly askAt: number };
+
+/** What a holder may do next. */
+export interface Outlook {
+  /** This client may give out further tokens of this lock up to here: every later grant gets a larger one. */
+  readonly tokensUntil: number;
+  /** Whether other clients wait for the lock. */
+  readonly othersWait: boolean;
+}
 
 export type ReleaseReply = 'released' | 'cancelled' | 'absent';
 
 export interface PushedGrant extends ClaimRef {
   readonly fencingToken: number;
+  readonly tokensUntil: number;
   /** When the provisional grant ends; undefined when its age cannot be bounded: then `renew` must confirm it first. */
   readonly validUntil: number | undefined;
 }
@@ -75,7 +88,9 @@ export interface PushedGrant extends ClaimRef {
 export interface RenewRequest extends ClaimRef {
   readonly fencingToken: number;
   readonly lease: number;
+  /** As in `acquire`, behind `fencingToken`; without it the outlook in the answer says nothing. */
+  readonly reserve: number;
 }
 
-/** The new `validUntil`; `lost` when the claim does not hold (with this token); `unanswered` when nothing is known. */
-export type RenewReply = number | 'lost' | 'unanswered';
+/** `lost` when the claim does not hold (with this token); `unanswered` when nothing is known. */
+export type RenewReply = ({ readonly validUntil: number } & Outlook) | 'lost' | 'unanswered';

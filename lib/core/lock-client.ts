@@ -21,6 +21,8 @@ export interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
   /** Callers of this process that may be without their lock at once, over all names. */
   readonly maxWaiters: number;
+  /** How often a process may pass a lock on inside while other processes wait for it; 0 turns local hand-off off. */
+  readonly maxLocalHandoffs: number;
 }
 
 /** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
@@ -39,11 +41,13 @@ export class LockClient implements LocalQueueHost, HandleHost {
   private readonly releases: Releases;
   private readonly renewal: Renewal;
   private closing: Promise<void> | undefined;
+  /** No work is left that could ask for a lock. */
+  private closed = false;
   private onLastHoldEnded: (() => void) | undefined;
 
   constructor(
-    private readonly backend: LockBackend,
-    private readonly settings: LockClientSettings,
+    readonly backend: LockBackend,
+    readonly settings: LockClientSettings,
     private readonly log: LockLog,
     readonly clock: Clock = systemClock,
   ) {
@@ -66,13 +70,17 @@ export class LockClient implements LocalQueueHost, HandleHost {
 
   /** Takes the lock, or re-enters it when the running flow holds it (no command then). Does not open a flow. */
   async acquire(name: string, options: ResolvedLockOptions): Promise<LockHandle> {
+    assertLockName(name);
+    options.signal?.throwIfAborted();
     const outer = this.held(name);
-    if (outer) {
-      if (outer.hold.lost) throw outer.hold.lost;
-      outer.hold.users++;
-      return new LockHandle(outer.hold, outer.depth + 1, this);
+    if (outer) return this.reenter(outer);
+    if (this.closing && (this.closed || !this.current())) throw new LockUnavailableError(shuttingDown, { key: name });
+    const measured = channels.acquired.hasSubscribers ? this.clock.now() : undefined;
+    const hold = await this.queueFor(name, options).join(options);
+    if (measured !== undefined) {
+      channels.acquired.publish({ key: name, fencingToken: hold.fencingToken, waited: this.clock.now() - measured });
     }
-    return new LockHandle(await this.take(name, options), 1, this);
+    return new LockHandle(hold, 1, this);
   }
 
   /** Takes or re-enters the lock for one piece of work: run it in the answered scope, then leave. */
@@ -103,12 +111,16 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   async renew(hold: Hold, lease: number): Promise<void> {
+    hold.lengthen(lease);
     const [reply] = await this.backend.renew([{ ...hold.renewal(this.clock.now()), lease }]);
     if (reply === 'unanswered') {
-      throw new LockUnavailableError(`Lock ${printable(hold.name)} could not be renewed: Redis did not answer. It is held until its lease ends.`, {
-        key: hold.name,
-        uncertain: true,
-      });
+      throw new LockUnavailableError(
+        `Lock ${printable(hold.name)} could not be renewed: Redis did not answer. It is held until its lease ends.`,
+        {
+          key: hold.name,
+          uncertain: true,
+        },
+      );
     }
     hold.answered(reply!);
     if (hold.lost) throw hold.lost;
@@ -118,9 +130,9 @@ export class LockClient implements LocalQueueHost, HandleHost {
     // Finds out about a lease that ran out while no timer could fire.
     hold.remaining();
     if (--hold.users > 0) return;
+    const outcome = this.holds.get(hold)!.release(hold);
     this.renewal.remove(hold);
-    const outcome = await this.holds.get(hold)!.release(hold);
-    if (outcome === 'lost' && !hold.lost) {
+    if (outcome !== 'handed-on' && (await outcome) === 'lost' && !hold.lost) {
       hold.lost = lostError(hold.name, 'revoked');
       this.report(hold);
     }
@@ -145,9 +157,12 @@ export class LockClient implements LocalQueueHost, HandleHost {
 
   countWaiting(name: string, change: 1 | -1): void {
     if (change > 0 && this.waiting >= this.settings.maxWaiters) {
-      throw new LockQueueFullError(`Lock ${printable(name)}: ${this.waiting} callers of this process wait for locks already (option maxWaiters).`, {
-        key: name,
-      });
+      throw new LockQueueFullError(
+        `Lock ${printable(name)}: ${this.waiting} callers of this process wait for locks already (option maxWaiters).`,
+        {
+          key: name,
+        },
+      );
     }
     this.waiting += change;
   }
@@ -166,16 +181,13 @@ export class LockClient implements LocalQueueHost, HandleHost {
     if (!this.strictQueues.delete(queue)) this.queues.delete(queue.name);
   }
 
-  private async take(name: string, options: ResolvedLockOptions): Promise<Hold> {
-    assertLockName(name);
-    options.signal?.throwIfAborted();
-    if (this.closing && !this.current()) throw new LockUnavailableError(shuttingDown, { key: name });
-    const measured = channels.acquired.hasSubscribers ? this.clock.now() : undefined;
-    const hold = await this.queueFor(name, options).join(options);
-    if (measured !== undefined) {
-      channels.acquired.publish({ key: name, fencingToken: hold.fencingToken, waited: this.clock.now() - measured });
-    }
-    return hold;
+  private reenter(outer: LockHandle): LockHandle {
+    const { hold } = outer;
+    // Looks at the clock: after a stall the loss may not have been noticed yet.
+    hold.remaining();
+    if (hold.lost) throw hold.lost;
+    hold.users++;
+    return new LockHandle(hold, outer.depth + 1, this);
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
@@ -212,9 +224,13 @@ export class LockClient implements LocalQueueHost, HandleHost {
     if (channels.lost.hasSubscribers) channels.lost.publish({ key, fencingToken, reason: lost!.reason });
   }
 
-  private async close(timeout: number): Promise<void> {
+  private rejectWaiting(): void {
     const reason = new LockUnavailableError(shuttingDown);
     for (const queue of [...this.queues.values(), ...this.strictQueues]) queue.rejectWaiting(reason);
+  }
+
+  private async close(timeout: number): Promise<void> {
+    this.rejectWaiting();
     if (this.holds.size > 0) {
       const ended = new Promise<void>((resolve) => (this.onLastHoldEnded = resolve));
       const late = new Promise<void>((resolve) => {
@@ -222,8 +238,11 @@ export class LockClient implements LocalQueueHost, HandleHost {
         void ended.then(stop);
       });
       await Promise.race([ended, late]);
-      for (const hold of this.holds.keys()) hold.lose('shutdown');
     }
+    this.closed = true;
+    for (const hold of this.holds.keys()) hold.lose('shutdown');
+    // Work that was inside a lock may have queued for another one meanwhile.
+    this.rejectWaiting();
     await this.releases.settled();
     this.releases.stop();
     await this.backend.close();

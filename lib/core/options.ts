@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe } from './describe.js';
+import { describe, printable } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
 
 /** What can be said at every acquisition, by call or by decorator. */
@@ -110,14 +110,18 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
  * A plain copy of an options object, each property read once, with unknown names refused.
  * @throws LockConfigurationError for anything but an object and for a name that is not in `known`.
  */
-export function readOptions<const K extends string>(what: string, options: unknown, known: readonly K[]): { [P in K]?: unknown } {
+export function readOptions<const K extends string>(
+  what: string,
+  options: unknown,
+  known: readonly K[],
+): { [P in K]?: unknown } {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LockConfigurationError(`${what}: ${describe(options)} given, an object expected.`);
   }
   const copy: { [P in K]?: unknown } = {};
   for (const name of Object.keys(options)) {
     if (!(known as readonly string[]).includes(name)) {
-      throw new LockConfigurationError(`${what}: there is no option '${name}'. ${suggestion(name, known)}`);
+      throw new LockConfigurationError(`${what}: there is no option ${printable(name)}. ${suggestion(name, known)}`);
     }
     copy[name as K] = (options as Record<string, unknown>)[name];
   }
@@ -127,7 +131,9 @@ export function readOptions<const K extends string>(what: string, options: unkno
 /** @throws LockConfigurationError unless `value` is one of `choices`. */
 export function oneOf<const T>(option: string, value: unknown, choices: readonly T[]): T {
   if (choices.includes(value as T)) return value as T;
-  throw new LockConfigurationError(`${option}: ${describe(value)} given; write ${choices.map((choice) => describe(choice)).join(' or ')}.`);
+  throw new LockConfigurationError(
+    `${option}: ${describe(value)} given; write ${choices.map((choice) => describe(choice)).join(' or ')}.`,
+  );
 }
 
 function abortSignal(value: unknown): AbortSignal {
@@ -149,7 +155,8 @@ export function suggestion(name: string, known: readonly string[]): string {
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)[0];
-  if (nearest && nearest.distance <= Math.max(1, Math.floor(name.length / 3))) return `Did you mean '${nearest.candidate}'?`;
+  if (nearest && nearest.distance <= Math.max(1, Math.floor(name.length / 3)))
+    return `Did you mean '${nearest.candidate}'?`;
   return known.length === 0 ? '' : `Known: ${known.join(', ')}.`;
 }
 

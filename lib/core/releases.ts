@@ -2,7 +2,6 @@ import type { ClaimRef, LockBackend, ReleaseReply } from './lock-backend.js';
 import type { Clock } from './clock.js';
 
 interface OpenRelease extends ClaimRef {
-  readonly lease: number;
   /** When to send it (again). */
   dueAt: number;
   /** After this the backend has forgotten the claim by itself. */
@@ -18,6 +17,7 @@ export class Releases {
   private underWay = 0;
   private stopTimer: (() => void) | undefined;
   private idle: (() => void) | undefined;
+  private stopped = false;
 
   constructor(
     private readonly backend: LockBackend,
@@ -31,12 +31,7 @@ export class Releases {
   async release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const now = this.clock.now();
     const reply = await this.send(claim);
-    if (reply === 'unanswered' || lateUntil > now) {
-      const pointlessAt = Math.max(now, lateUntil) + Math.max(lease, 2 * this.backend.poll) + this.backend.commandTimeout;
-      const dueAt = reply === 'unanswered' ? now + this.backend.commandTimeout * 2 : lateUntil;
-      this.open.add({ name: claim.name, claim: claim.claim, lease, dueAt: Math.max(dueAt, lateUntil), pointlessAt });
-      this.schedule();
-    }
+    if (reply === 'unanswered' || lateUntil > now) this.keep(claim, lease, reply, Math.max(now, lateUntil));
     return reply;
   }
 
@@ -50,21 +45,31 @@ export class Releases {
     if (this.underWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
+  /** From now on a release is sent once; what is not answered ends with its lease. */
   stop(): void {
+    this.stopped = true;
     this.open.clear();
     this.stopTimer?.();
   }
 
+  private keep(claim: ClaimRef, lease: number, reply: ReleaseReply | 'unanswered', from: number): void {
+    if (this.stopped) return;
+    const pause = reply === 'unanswered' ? 2 * this.backend.commandTimeout : 0;
+    const pointlessAt = from + Math.max(lease, 2 * this.backend.poll) + this.backend.commandTimeout;
+    this.open.add({ name: claim.name, claim: claim.claim, dueAt: from + pause, pointlessAt });
+    this.schedule();
+  }
+
   private async again(release: OpenRelease): Promise<void> {
     const now = this.clock.now();
-    if (now > release.pointlessAt) {
-      this.open.delete(release);
-      return;
-    }
     const early = now < release.dueAt;
-    release.dueAt = now + this.backend.commandTimeout * 2;
-    const reply = await this.send(release);
-    if (reply !== 'unanswered' && !early) this.open.delete(release);
+    if (now > release.pointlessAt) this.open.delete(release);
+    else {
+      if (!early) release.dueAt = now + 2 * this.backend.commandTimeout;
+      const reply = await this.send(release);
+      // Before its time the late question may still be under way: once more then.
+      if (reply !== 'unanswered' && !early) this.open.delete(release);
+    }
     this.schedule();
   }
 
@@ -87,8 +92,10 @@ export class Releases {
     for (const { dueAt } of this.open) next = Math.min(next, dueAt);
     if (next === Number.POSITIVE_INFINITY) return;
     this.stopTimer = this.clock.timer(Math.max(0, next - this.clock.now()), () => {
+      this.stopTimer = undefined;
       const now = this.clock.now();
       for (const release of this.open) if (release.dueAt <= now) void this.again(release);
+      this.schedule();
     });
   }
 }

@@ -1,11 +1,6 @@
 /** Stable codes: match on these, never on messages. */
 export type LockErrorCode =
-  | 'LOCK_CONFIGURATION'
-  | 'LOCK_CONTENDED'
-  | 'LOCK_WAIT_TIMEOUT'
-  | 'LOCK_QUEUE_FULL'
-  | 'LOCK_LOST'
-  | 'LOCK_UNAVAILABLE';
+  'LOCK_CONFIGURATION' | 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' | 'LOCK_LOST' | 'LOCK_UNAVAILABLE';
 
 interface LockErrorOptions {
   key?: string | undefined;

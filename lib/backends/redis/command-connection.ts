@@ -83,7 +83,12 @@ export class CommandConnection {
   }
 
   /** Runs a script; rejects with whatever ioredis rejects with. `stillWanted` is asked before it is sent a second time. */
-  async run(name: ScriptName, keys: readonly string[], args: ReadonlyArray<string | number>, stillWanted: () => boolean): Promise<unknown> {
+  async run(
+    name: ScriptName,
+    keys: readonly string[],
+    args: ReadonlyArray<string | number>,
+    stillWanted: () => boolean,
+  ): Promise<unknown> {
     const { sha1, source } = scripts[name];
     this.begin();
     try {

@@ -19,10 +19,14 @@ export function keySpace(prefix: string): KeySpace {
   const root = `${prefix}${layout}:`;
   return {
     forLock(name) {
-      const record = `${root}{${name}}`;
+      // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
+      const record = `${root}{${/^[:}]/.test(name) ? `:${name}` : name}}`;
       return [record, `${record}:queue`, `${record}:waiters`];
     },
-    nameOf: (record) => record.slice(root.length + 1, -1),
+    nameOf(record) {
+      const name = record.slice(root.length + 1, -1);
+      return name.startsWith(':') ? name.slice(1) : name;
+    },
     register: `${root}register`,
     channels: `${root}client:`,
   };

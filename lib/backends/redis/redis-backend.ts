@@ -25,17 +25,15 @@ export interface RedisBackendOptions {
   redis?: RedisConnection;
   /** Stands before every key and channel. Who shares it shares the locks. @default 'lock:' */
   keyPrefix?: string;
-  /** The longest time for an answer of Redis, in ms; after it the connection counts as broken. Minimum 10. @default 300 */
+  /** The longest time for an answer of Redis, in ms; after it the connection counts as broken. Minimum 10. @default '1s' */
   commandTimeout?: Duration;
   /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
   poll?: Duration;
   log: LockLog;
 }
 
-/** Longest time in ms that a grant lasts for a waiter of which nothing is heard. */
+/** Longest time in ms that a grant lasts for a waiter of which nothing is heard: `window` in scripts/includes/serve.lua. */
 const claimWindow = 3000;
-/** How long (ms) the register of tokens outlives the last grant: a clock that is set back by less cannot rewind tokens. */
-const guardWindow = 60_000;
 /** Holds in one renewal command: the server is busy for well under a millisecond with it. */
 const renewalBatch = 500;
 /** Pause (ms) before a server that is busy or loading is asked again. */
@@ -53,7 +51,7 @@ export class RedisBackend implements LockBackend {
   private events: LockBackendEvents | undefined;
 
   constructor(private readonly options: RedisBackendOptions) {
-    const { redis = 'redis://127.0.0.1:6379', keyPrefix = 'lock:', commandTimeout = 300, poll = 5000 } = options;
+    const { redis = 'redis://127.0.0.1:6379', keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
     this.poll = parseDuration('poll', poll, { min: 100 });
     this.keys = keySpace(keyPrefixOf(redis) + keyPrefix);
@@ -82,7 +80,8 @@ export class RedisBackend implements LockBackend {
     for (;;) {
       if (!this.connection.usable) {
         await this.connection.whenUsable(request.giveUpAt);
-        if (!request.isWanted()) throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
+        if (!request.isWanted())
+          throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
       }
       const sentAt = performance.now();
       let answer: AcquireAnswer;
@@ -98,7 +97,13 @@ export class RedisBackend implements LockBackend {
       this.connection.serverClock.observe(answer.now, sentAt);
       switch (answer.status) {
         case 'granted':
-          return { status: 'granted', fencingToken: answer.fencingToken, validUntil: certainUntil(sentAt, answer.lease) };
+          return {
+            status: 'granted',
+            fencingToken: answer.fencingToken,
+            validUntil: certainUntil(sentAt, answer.lease),
+            tokensUntil: answer.tokensUntil,
+            othersWait: answer.waiters > 0,
+          };
         case 'contended':
           return { status: 'contended', rest: answer.rest };
         case 'queued':
@@ -115,7 +120,7 @@ export class RedisBackend implements LockBackend {
     if (!this.connection.usable) await this.connection.whenUsable(Number.POSITIVE_INFINITY);
     try {
       const keys = [...this.keys.forLock(name), this.keys.register];
-      return decodeRelease(await this.connection.run('release', keys, [claim, this.keys.channels, claimWindow, guardWindow], () => true));
+      return decodeRelease(await this.connection.run('release', keys, [claim, this.keys.channels], () => true));
     } catch (error) {
       throw toLockError(error, this.connection.address, name);
     }
@@ -134,10 +139,10 @@ export class RedisBackend implements LockBackend {
   }
 
   private async ask(request: AcquireRequest, sentAt: number): Promise<AcquireAnswer> {
-    const { name, claim, lease, enqueue } = request;
+    const { name, claim, lease, reserve, enqueue } = request;
     const notAfter = this.connection.serverClock.latest(sentAt + this.commandTimeout)!;
     const keys = [...this.keys.forLock(name), this.keys.register];
-    const args = [claim, lease, enqueue ? 'wait' : 'try', notAfter, this.patience, this.keys.channels, claimWindow, guardWindow];
+    const args = [claim, lease, notAfter, reserve, enqueue ? this.patience : 0, this.keys.channels];
     return decodeAcquire(await this.connection.run('acquire', keys, args, () => request.isWanted()));
   }
 
@@ -159,11 +164,19 @@ export class RedisBackend implements LockBackend {
     if (!this.connection.usable) return holds.map(() => 'unanswered');
     const sentAt = performance.now();
     try {
-      const keys = holds.flatMap(({ name }) => this.keys.forLock(name));
-      const args = holds.flatMap(({ claim, fencingToken, lease }) => [claim, fencingToken, lease]);
+      const keys = [this.keys.register];
+      const args: Array<string | number> = [];
+      for (const { name, claim, fencingToken, lease, reserve } of holds) {
+        keys.push(...this.keys.forLock(name));
+        args.push(claim, fencingToken, lease, reserve);
+      }
       const answer = decodeRenew(await this.connection.run('renew', keys, args, () => true));
       this.connection.serverClock.observe(answer.now, sentAt);
-      return answer.holds.map((rest) => (rest === 'lost' ? rest : certainUntil(sentAt, rest)));
+      return answer.holds.map((hold) => {
+        if (hold === 'lost') return hold;
+        const [rest, tokensUntil, waiters] = hold;
+        return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: waiters > 0 };
+      });
     } catch {
       return holds.map(() => 'unanswered');
     }
@@ -172,8 +185,14 @@ export class RedisBackend implements LockBackend {
   private granted(message: string): void {
     const grant = decodeGrant(message);
     if (!grant) return;
-    const { claim, fencingToken, record } = grant;
-    this.events?.granted({ name: this.keys.nameOf(record), claim, fencingToken, validUntil: this.ageBound(grant.now, grant.length) });
+    const { claim, fencingToken, tokensUntil, record, now, length } = grant;
+    this.events?.granted({
+      name: this.keys.nameOf(record),
+      claim,
+      fencingToken,
+      tokensUntil,
+      validUntil: this.ageBound(now, length),
+    });
   }
 
   /**

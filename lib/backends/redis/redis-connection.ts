@@ -26,15 +26,19 @@ const safe: object = {
   replyMapping: 'legacy',
   monitor: false,
   readOnly: false,
-  retryStrategy: (attempt: number): number => Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
+  retryStrategy: (attempt: number): number =>
+    Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
 };
 
 /** A connection of our own, not opened yet. @throws LockConfigurationError for what is no standalone Redis. */
 export function createConnection(connection: RedisConnection): Redis {
-  if (typeof connection === 'string') return new Redis(connection, safe);
+  // Not `new Redis(url, safe)`: there, what the URL's query says would win.
+  if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).duplicate(safe);
   if (isClient(connection)) {
     if ((connection as { isCluster?: boolean }).isCluster) {
-      throw new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.');
+      throw new LockConfigurationError(
+        'redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.',
+      );
     }
     return connection.duplicate(safe);
   }
@@ -43,14 +47,16 @@ export function createConnection(connection: RedisConnection): Redis {
 
 /** The key prefix that the user's own client or options would put before every key. */
 export function keyPrefixOf(connection: RedisConnection): string {
-  if (typeof connection === 'string') return '';
+  if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).options.keyPrefix ?? '';
   return (isClient(connection) ? connection.options : connection).keyPrefix ?? '';
 }
 
 /** Host and port for messages; never user or password. */
 export function addressOf({ options }: Redis): string {
   if (options.path) return options.path;
-  return options.sentinels ? `Sentinel group ${options.name}` : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
+  return options.sentinels
+    ? `Sentinel group ${options.name}`
+    : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
 }
 
 /** Breaks the socket at once. ioredis makes a new one, unless it was told to end. */

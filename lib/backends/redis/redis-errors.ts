@@ -39,7 +39,9 @@ export function toLockError(error: unknown, address: string, name?: string): Loc
   }
   const answered = error instanceof Error && error.name === 'ReplyError';
   return new LockUnavailableError(
-    answered ? `${lock}: Redis at ${address} answered ${printable(message)}.` : `${lock}: Redis at ${address} did not answer (${message}).`,
+    answered
+      ? `${lock}: Redis at ${address} answered ${printable(message)}.`
+      : `${lock}: Redis at ${address} did not answer (${message}).`,
     { key: name, cause, uncertain: !answered },
   );
 }

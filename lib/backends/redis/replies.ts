@@ -2,7 +2,14 @@ import type { ReleaseReply } from '../../core/lock-backend.js';
 
 /** What the scripts answer (their REPLY headers), decoded. Server times in µs, lengths in ms. */
 export type AcquireAnswer =
-  | { readonly status: 'granted'; readonly now: number; readonly fencingToken: number; readonly lease: number }
+  | {
+      readonly status: 'granted';
+      readonly now: number;
+      readonly fencingToken: number;
+      readonly lease: number;
+      readonly tokensUntil: number;
+      readonly waiters: number;
+    }
   | { readonly status: 'contended'; readonly now: number; readonly rest: number }
   | { readonly status: 'queued'; readonly now: number; readonly rest: number; readonly heard: boolean }
   | { readonly status: 'late'; readonly now: number };
@@ -11,7 +18,14 @@ export function decodeAcquire(reply: unknown): AcquireAnswer {
   const [status, now, ...rest] = reply as [string, number, ...Array<number | string>];
   switch (status) {
     case 'granted':
-      return { status, now, fencingToken: rest[0] as number, lease: rest[1] as number };
+      return {
+        status,
+        now,
+        fencingToken: rest[0] as number,
+        lease: rest[1] as number,
+        tokensUntil: rest[2] as number,
+        waiters: rest[3] as number,
+      };
     case 'contended':
       return { status, now, rest: rest[0] as number };
     case 'queued':
@@ -28,22 +42,24 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   throw new Error(`the release script answered ${JSON.stringify(reply)}`);
 }
 
-/** The rest of each lease in ms, or `lost`, behind the server's time. */
-export function decodeRenew(reply: unknown): { readonly now: number; readonly holds: ReadonlyArray<number | 'lost'> } {
-  const [now, ...holds] = reply as [number, ...Array<number | 'lost'>];
+type RenewAnswer = readonly [rest: number, tokensUntil: number, waiters: number] | 'lost';
+
+export function decodeRenew(reply: unknown): { readonly now: number; readonly holds: readonly RenewAnswer[] } {
+  const [now, ...holds] = reply as [number, ...RenewAnswer[]];
   return { now, holds };
 }
 
-/** The message that the scripts publish with a grant: claim, token, server now, length, record key (which may hold spaces). */
+/** The message that the scripts publish with a grant: claim, token, last reserved token, server now, length, record key (which may hold spaces). */
 export interface GrantMessage {
   readonly claim: string;
   readonly fencingToken: number;
+  readonly tokensUntil: number;
   readonly now: number;
   readonly length: number;
   readonly record: string;
 }
 
-const grantMessage = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s;
+const grantMessage = /^(\S+) (\d+) (\d+) (\d+) (\d+) (.*)$/s;
 
 /** Undefined for a message that no script of ours has sent: the channel is not ours alone. */
 export function decodeGrant(message: string): GrantMessage | undefined {
@@ -52,8 +68,9 @@ export function decodeGrant(message: string): GrantMessage | undefined {
   return {
     claim: parts[1]!,
     fencingToken: Number(parts[2]),
-    now: Number(parts[3]),
-    length: Number(parts[4]),
-    record: parts[5]!,
+    tokensUntil: Number(parts[3]),
+    now: Number(parts[4]),
+    length: Number(parts[5]),
+    record: parts[6]!,
   };
 }

@@ -5,13 +5,11 @@ takes it out of the queue when it waits.
 KEYS  1 record, 2 queue, 3 waiters, 4 register of the name (includes/layout.lua)
 ARGV  1 claim
       2 prefix of the clients' channels
-      3 longest provisional grant in ms
-      4 ms for which the register is kept
 REPLY 'released' | 'cancelled' | 'absent'
 INVARIANT  A claim that neither holds nor waits changes nothing for anybody.
 ]]
 -- include: layout.lua
-local claim, channel_prefix, window, guard = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local claim, channel_prefix = ARGV[1], ARGV[2]
 local outcome
 local record = redis.call('GET', record_key)
 if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then

@@ -6,9 +6,14 @@ local function read(text)
   return holder, token, tonumber(expiry), state
 end
 
-local function read_waiter(entry)
-  local alive_until, lease, standing = string.match(entry, '^(%d+) (%d+) (%l+)$')
-  return tonumber(alive_until), tonumber(lease), standing
+local function read_waiter(claim)
+  local entry = redis.call('HGET', waiters_key, claim) or ''
+  local alive_until, lease, reserve, standing = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)$')
+  return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing
+end
+
+local function write_waiter(claim, alive_until, lease, reserve, standing)
+  redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing)
 end
 
 local function channel_of(claim)
