@@ -84,6 +84,7 @@ export class App {
     const compilerOptions = {
       ...decorators,
       strict: true,
+      skipLibCheck: !checkDeclarations,
       types: ['node'],
       target: 'ES2023',
       rootDir: '.',

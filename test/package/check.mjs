@@ -32,7 +32,7 @@ async function check(title, body) {
     return value;
   } catch (error) {
     result.failed += 1;
-    console.log(`✗ ${title} (${seconds(start)})\n${error instanceof Error ? error.message : error}`);
+    console.log(`✗ ${title} (${seconds(start)})\n${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 }

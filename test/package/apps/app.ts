@@ -9,6 +9,7 @@ class Shop {
   @DistributedLock({ key: 'package-check:#{id}', lease: '5s', wait: '2s' })
   async buy(id: string): Promise<{ id: string; token: number; isHeld: boolean }> {
     const lock = currentLock();
+    if (lock === undefined) throw new Error('the method runs without its lock');
     return { id, token: lock.fencingToken, isHeld: lock.isHeld };
   }
 }
