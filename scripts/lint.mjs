@@ -14,8 +14,11 @@ const rooms = ['lib', 'sample', 'test', 'scripts'].filter((room) => existsSync(j
 
 /** @type {Record<string, string[]>} */
 const STEPS = {
-  types: [tool('typescript', 'bin', 'tsc'), '--noEmit'],
-  format: [tool('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn', '.'],
+  types: [tool('typescript', 'bin', 'tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', 'dist/.types'],
+  format: [
+    ...[tool('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn'],
+    ...['--cache', '--cache-location', 'dist/.format', '--cache-strategy', 'content', '.'],
+  ],
   rules: [tool('oxlint', 'bin', 'oxlint'), '--type-aware', '--deny-warnings', ...rooms],
   dependencies: [tool('dependency-cruiser', 'bin', 'dependency-cruise.mjs'), ...rooms],
   lua: [join(root, 'scripts', 'embed-lua.mjs'), '--check'],
