@@ -112,7 +112,13 @@ export class Claim implements AcquireRequest {
     return this.releases.release(this, this.lease, this.lateUntil);
   }
 
-  /** Ends a claim that has left nothing at the backend. */
+  /** Gives up a claim that was not granted: released where it may have left something at the backend, else merely closed. */
+  abandon(): void {
+    if (this.asking || this.phase !== 'new' || this.lateUntil > 0) void this.release();
+    else this.close();
+  }
+
+  /** Nothing but its release is sent for it from now on. */
   close(): void {
     this.phase = 'closed';
     this.stopTimer?.();

@@ -88,7 +88,9 @@ export class LocalQueue implements ClaimOwner {
   }
 
   granted(grant: Grant): void {
-    this.tenure = new Tenure(grant, this.host.clock, this.host.settings.maxLocalHandoffs);
+    const { clock, settings } = this.host;
+    // Without tokens in hand there is nothing to pass on.
+    if (grant.tokensUntil > grant.fencingToken) this.tenure = new Tenure(grant, clock, settings.maxLocalHandoffs);
     this.serve(this.first()!, grant);
   }
 
@@ -113,8 +115,8 @@ export class LocalQueue implements ClaimOwner {
     const callers = [...this.callers];
     const claim = this.claim!;
     for (const caller of callers) this.remove(caller);
+    claim.abandon();
     this.closeClaim();
-    void claim.release();
     for (const caller of callers) caller.reject(error);
   }
 
@@ -123,7 +125,7 @@ export class LocalQueue implements ClaimOwner {
     // A hold that was lost has been given back at that moment, except at `maxHold`.
     if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('lost');
     const caller = this.hold === hold ? this.first() : undefined;
-    const grant = caller && this.tenure!.handOff(hold);
+    const grant = caller && this.tenure?.handOff(hold);
     if (grant) {
       this.serve(caller, grant);
       if (this.renewing) this.renewAgain = true;
@@ -198,12 +200,13 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private watch(caller: Caller): void {
+    const { giveUpAt } = caller;
     const { wait, signal } = caller.options;
     if (wait === 0 || (wait === Number.POSITIVE_INFINITY && !signal)) return;
     const stopTimer =
       wait === Number.POSITIVE_INFINITY
         ? undefined
-        : this.host.clock.timer(wait, () => {
+        : this.host.clock.timer(Math.max(0, giveUpAt - this.host.clock.now()), () => {
             this.leave(caller, this.claim?.heard === false ? this.silence(wait) : this.timeout(wait));
           });
     const onAbort = signal && ((): void => this.leave(caller, signal.reason));
@@ -219,8 +222,8 @@ export class LocalQueue implements ClaimOwner {
     this.remove(caller);
     const { claim } = this;
     if (this.callers.size === 0 && claim && !this.hold) {
+      claim.abandon();
       this.closeClaim();
-      void claim.release();
     }
     caller.reject(reason);
   }

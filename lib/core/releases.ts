@@ -29,9 +29,9 @@ export class Releases {
    * @param lateUntil until when an unanswered `acquire` of this claim may still be executed; 0 when there is none
    */
   async release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
-    const now = this.clock.now();
+    const late = lateUntil > 0 && lateUntil > this.clock.now();
     const reply = await this.send(claim);
-    if (reply === 'unanswered' || lateUntil > now) this.keep(claim, lease, reply, Math.max(now, lateUntil));
+    if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
     return reply;
   }
 

@@ -82,30 +82,21 @@ export class CommandConnection {
     }
   }
 
-  /** Runs a script; rejects with whatever ioredis rejects with. `stillWanted` is asked before it is sent a second time. */
-  async run(
-    name: ScriptName,
-    keys: readonly string[],
-    args: ReadonlyArray<string | number>,
-    stillWanted: () => boolean,
-  ): Promise<unknown> {
+  /**
+   * Runs a script; rejects with whatever ioredis rejects with. `stillWanted` is asked before it is sent a second time.
+   * @param args keys, then arguments
+   */
+  run(name: ScriptName, keyCount: number, args: Array<string | number>, stillWanted: () => boolean): Promise<unknown> {
     const { sha1, source } = scripts[name];
     this.begin();
-    try {
-      return await this.redis.evalsha(sha1, keys.length, ...keys, ...args);
-    } catch (error) {
+    return this.redis.evalsha(sha1, keyCount, ...args).then(this.answered, (error: unknown) => {
+      this.end();
       if (isReadOnly(error)) this.reset();
       if (!isMissingScript(error) || !stillWanted()) throw error;
-    } finally {
-      this.end();
-    }
-    // SCRIPT FLUSH, or a server that was restarted behind a proxy.
-    this.begin();
-    try {
-      return await this.redis.eval(source, keys.length, ...keys, ...args);
-    } finally {
-      this.end();
-    }
+      // SCRIPT FLUSH, or a server that was restarted behind a proxy.
+      this.begin();
+      return this.redis.eval(source, keyCount, ...args).finally(() => this.end());
+    });
   }
 
   /** Ends the connection for good; settles when it is closed. */
@@ -167,6 +158,11 @@ export class CommandConnection {
   private reset(): void {
     if (!this.closed) breakConnection(this.redis);
   }
+
+  private readonly answered = (reply: unknown): unknown => {
+    this.end();
+    return reply;
+  };
 
   private begin(): void {
     this.sent.push(performance.now());

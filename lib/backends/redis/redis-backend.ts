@@ -39,6 +39,8 @@ const renewalBatch = 500;
 /** Pause (ms) before a server that is busy or loading is asked again. */
 const passingPause = 100;
 
+const always = (): boolean => true;
+
 /** Locks on one Redis server: the scripts, a connection for them, and one on which grants arrive. */
 export class RedisBackend implements LockBackend {
   readonly commandTimeout: number;
@@ -86,7 +88,7 @@ export class RedisBackend implements LockBackend {
       const sentAt = performance.now();
       let answer: AcquireAnswer;
       try {
-        answer = await this.ask(request, sentAt);
+        answer = decodeAcquire(await this.ask(request, sentAt));
       } catch (error) {
         if (isPassing(error) && request.isWanted() && performance.now() + passingPause < request.giveUpAt) {
           await sleep(passingPause);
@@ -107,7 +109,7 @@ export class RedisBackend implements LockBackend {
         case 'contended':
           return { status: 'contended', rest: answer.rest };
         case 'queued':
-          return this.queued(request, answer.rest, answer.heard);
+          return this.queued(request, sentAt, answer.rest, answer.heard);
         case 'late':
           // The estimate of the server's clock was off, and is right now. Whoever gave up meanwhile must not be served.
           if (request.isWanted() && performance.now() - sentAt < this.commandTimeout) continue;
@@ -119,8 +121,9 @@ export class RedisBackend implements LockBackend {
   async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
     if (!this.connection.usable) await this.connection.whenUsable(Number.POSITIVE_INFINITY);
     try {
-      const keys = [...this.keys.forLock(name), this.keys.register];
-      return decodeRelease(await this.connection.run('release', keys, [claim, this.keys.channels], () => true));
+      const [record, queue, waiters] = this.keys.forLock(name);
+      const args = [record, queue, waiters, this.keys.register, claim, this.keys.channels];
+      return decodeRelease(await this.connection.run('release', 4, args, always));
     } catch (error) {
       throw toLockError(error, this.connection.address, name);
     }
@@ -138,12 +141,27 @@ export class RedisBackend implements LockBackend {
     await Promise.all([this.subscriber?.close(), this.connection.close()]);
   }
 
-  private async ask(request: AcquireRequest, sentAt: number): Promise<AcquireAnswer> {
-    const { name, claim, lease, reserve, enqueue } = request;
+  private ask(request: AcquireRequest, sentAt: number): Promise<unknown> {
+    const [record, queue, waiters] = this.keys.forLock(request.name);
     const notAfter = this.connection.serverClock.latest(sentAt + this.commandTimeout)!;
-    const keys = [...this.keys.forLock(name), this.keys.register];
-    const args = [claim, lease, notAfter, reserve, enqueue ? this.patience : 0, this.keys.channels];
-    return decodeAcquire(await this.connection.run('acquire', keys, args, () => request.isWanted()));
+    const patience = request.enqueue ? this.patience : 0;
+    return this.connection.run(
+      'acquire',
+      4,
+      [
+        record,
+        queue,
+        waiters,
+        this.keys.register,
+        request.claim,
+        request.lease,
+        notAfter,
+        request.reserve,
+        patience,
+        this.keys.channels,
+      ],
+      () => request.isWanted(),
+    );
   }
 
   /** A waiter that has not asked again for this long (ms) counts as dead. */
@@ -151,9 +169,9 @@ export class RedisBackend implements LockBackend {
     return 2 * this.poll + this.commandTimeout;
   }
 
-  private queued(request: AcquireRequest, rest: number, heard: boolean): AcquireReply {
+  private queued(request: AcquireRequest, sentAt: number, rest: number, heard: boolean): AcquireReply {
     this.subscriber?.listen();
-    if (!heard) this.subscriber?.renew();
+    if (!heard) this.subscriber?.missed(sentAt);
     else if (request.again) void this.subscriber?.check();
     // Nobody may tell us: when the holder's lease has ended (Redis ends it after its last millisecond), and now and then anyway.
     const pause = Math.min(rest + 2, this.poll, heard ? Number.POSITIVE_INFINITY : claimWindow / 3);
@@ -164,13 +182,13 @@ export class RedisBackend implements LockBackend {
     if (!this.connection.usable) return holds.map(() => 'unanswered');
     const sentAt = performance.now();
     try {
-      const keys = [this.keys.register];
+      const keys: Array<string | number> = [this.keys.register];
       const args: Array<string | number> = [];
       for (const { name, claim, fencingToken, lease, reserve } of holds) {
         keys.push(...this.keys.forLock(name));
         args.push(claim, fencingToken, lease, reserve);
       }
-      const answer = decodeRenew(await this.connection.run('renew', keys, args, () => true));
+      const answer = decodeRenew(await this.connection.run('renew', keys.length, keys.concat(args), always));
       this.connection.serverClock.observe(answer.now, sentAt);
       return answer.holds.map((hold) => {
         if (hold === 'lost') return hold;

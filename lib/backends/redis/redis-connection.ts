@@ -67,6 +67,11 @@ export function breakConnection(redis: Redis): void {
 /** Ends for good; settles when the socket is closed. A half-open one would never answer the polite end. */
 export async function endConnection(redis: Redis): Promise<void> {
   if (redis.status === 'end') return;
+  if (redis.status === 'reconnecting') {
+    // The socket is closed already; ioredis cancels its next attempt and says nothing more.
+    redis.disconnect();
+    return;
+  }
   const ended = new Promise((resolve) => redis.once('end', resolve));
   redis.disconnect();
   breakConnection(redis);

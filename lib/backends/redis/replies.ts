@@ -15,21 +15,22 @@ export type AcquireAnswer =
   | { readonly status: 'late'; readonly now: number };
 
 export function decodeAcquire(reply: unknown): AcquireAnswer {
-  const [status, now, ...rest] = reply as [string, number, ...Array<number | string>];
+  const answer = reply as readonly [string, number, number, number, number | string, number];
+  const [status, now] = answer;
   switch (status) {
     case 'granted':
       return {
         status,
         now,
-        fencingToken: rest[0] as number,
-        lease: rest[1] as number,
-        tokensUntil: rest[2] as number,
-        waiters: rest[3] as number,
+        fencingToken: answer[2],
+        lease: answer[3],
+        tokensUntil: answer[4] as number,
+        waiters: answer[5],
       };
     case 'contended':
-      return { status, now, rest: rest[0] as number };
+      return { status, now, rest: answer[2] };
     case 'queued':
-      return { status, now, rest: rest[0] as number, heard: rest[2] === 'heard' };
+      return { status, now, rest: answer[2], heard: answer[4] === 'heard' };
     case 'late':
       return { status, now };
     default:

@@ -7,7 +7,8 @@ import { breakConnection, endConnection } from './redis-connection.js';
  */
 export class Subscriber {
   private started = false;
-  private subscribed = false;
+  /** When the subscription was made; undefined while there is none. */
+  private subscribedAt: number | undefined;
   private checking = false;
   private closed = false;
 
@@ -21,7 +22,7 @@ export class Subscriber {
     // Reported by the command connection, which sees the same server.
     redis.on('error', () => undefined);
     redis.on('ready', () => void this.subscribe());
-    redis.on('close', () => (this.subscribed = false));
+    redis.on('close', () => (this.subscribedAt = undefined));
     redis.on('message', (_channel: string, message: string) => {
       this.onMessage(message);
     });
@@ -36,7 +37,7 @@ export class Subscriber {
 
   /** Whoever polls has not been called: makes sure that the line is not dead, and replaces it when it is. */
   async check(): Promise<void> {
-    if (!this.subscribed || this.checking) return;
+    if (this.subscribedAt === undefined || this.checking) return;
     this.checking = true;
     const timer = setTimeout(() => {
       // As for commands: read what has arrived during a stall, then judge.
@@ -49,9 +50,9 @@ export class Subscriber {
     this.checking = false;
   }
 
-  /** The server says that nobody listens, whatever this side believes. */
-  renew(): void {
-    if (this.subscribed) breakConnection(this.redis);
+  /** The server said, to a question sent at `askedAt`, that nobody listens: a subscription older than that is none. */
+  missed(askedAt: number): void {
+    if (this.subscribedAt !== undefined && this.subscribedAt < askedAt) breakConnection(this.redis);
   }
 
   /** Ends the connection for good; settles when it is closed. */
@@ -68,7 +69,7 @@ export class Subscriber {
       return;
     }
     if (this.closed) return;
-    this.subscribed = true;
+    this.subscribedAt = performance.now();
     this.onSubscribed();
   }
 }
