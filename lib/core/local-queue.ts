@@ -200,8 +200,10 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private watch(caller: Caller): void {
-    const { giveUpAt } = caller;
-    const { wait, signal } = caller.options;
+    const {
+      giveUpAt,
+      options: { wait, signal },
+    } = caller;
     if (wait === 0 || (wait === Number.POSITIVE_INFINITY && !signal)) return;
     const stopTimer =
       wait === Number.POSITIVE_INFINITY
