@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RedisBackend } from '../../lib/backends/redis/index.js';
+import { LockClient } from '../../lib/core/lock-client.js';
+import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
+import { KeptLog } from '../support/kept-log.js';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+
+/** The rules as docs/guarantees.md gives them: what stands there is what is tested. */
+function documentedRules(): string[] {
+  const text = readFileSync(new URL('../../docs/guarantees.md', import.meta.url), 'utf8');
+  const command = /^ACL SETUSER locks on >secret resetkeys resetchannels (.+)$/m.exec(text)?.[1];
+  if (command === undefined) throw new Error('docs/guarantees.md has no ACL SETUSER line');
+  return command.split(' ');
+}
+
+const closing: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Scene {
+  readonly admin: Redis;
+  readonly log: KeptLog;
+  client(): LockClient;
+}
+
+async function scene(rules: readonly string[]): Promise<Scene> {
+  const server: RedisServer = await startRedis();
+  closing.push(() => server.stop());
+  const admin = new Redis(server.url);
+  closing.push(async () => void (await admin.quit()));
+  await admin.acl('SETUSER', 'locks', 'on', '>secret', 'resetkeys', 'resetchannels', ...rules);
+  const log = new KeptLog();
+  return {
+    admin,
+    log,
+    client() {
+      const backend = new RedisBackend({ redis: { port: server.port, username: 'locks', password: 'secret' }, log });
+      const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100, maxLocalHandoffs: 16 }, log);
+      closing.push(() => client.shutdown(0));
+      return client;
+    },
+  };
+}
+
+const options = (given: LockOptions = {}) => resolveOptions(given, lockDefaults);
+
+/** Everything a lock does: free, held, waited for, handed to another process and inside one, renewed, fetched, given up. */
+async function everything({ admin, client }: Scene): Promise<void> {
+  const [one, other] = [client(), client()];
+  await Promise.all([one.start(), other.start()]);
+
+  const first = await one.acquire('acl', options());
+  await expect(other.acquire('acl', options({ wait: 0 }))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+  await expect(other.acquire('acl', options({ wait: 50 }))).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  await first.renew();
+
+  // Three callers behind one claim: the first is called by the release of another process, the last one gets the lock inside its own.
+  const waiting = [1, 2, 3].map(() => other.acquire('acl', options()));
+  while ((await admin.exists('lock:1:{acl}:queue')) === 0);
+  // Without the scripts in its cache the server needs EVAL.
+  await admin.script('FLUSH');
+  let token = first.fencingToken;
+  await first.release();
+  for (const turn of waiting) {
+    const lock = await turn;
+    expect(lock.fencingToken).toBeGreaterThan(token);
+    token = lock.fencingToken;
+    // Answered behind everything that was sent for it before.
+    await lock.renew();
+    await lock.release();
+  }
+}
+
+describe('the smallest ACL of docs/guarantees.md', () => {
+  it('allows everything that a lock does', async () => {
+    const place = await scene(documentedRules());
+    await everything(place);
+    expect(await place.admin.acl('LOG')).toEqual([]);
+    expect(place.log.lines).toEqual([]);
+  });
+
+  it('is the smallest: nothing in it is granted for nothing', async () => {
+    const place = await scene(documentedRules());
+    await everything(place);
+    const stats = await place.admin.info('commandstats');
+    const called = [...stats.matchAll(/^cmdstat_([^:]+):calls=\d+/gm)].map((match) => match[1]!);
+    const granted = documentedRules()
+      .filter((rule) => rule.startsWith('+'))
+      .map((rule) => rule.slice(1));
+    // PING is sent by a waiter's second poll, which this test does not wait for.
+    expect(granted.filter((command) => !called.includes(command) && command !== 'ping')).toEqual([]);
+  });
+
+  it('refuses keys outside of the prefix', async () => {
+    const place = await scene(documentedRules());
+    const outsider = place.client();
+    await outsider.start();
+    await expect(place.admin.acl('DRYRUN', 'locks', 'GET', 'other:key')).resolves.toMatch(/no permissions/);
+    await expect(place.admin.acl('DRYRUN', 'locks', 'PUBLISH', 'other', 'x')).resolves.toMatch(/no permissions/);
+  });
+
+  it('lets the start fail with what is missing, where the handshake can tell', async () => {
+    const place = await scene(documentedRules().filter((rule) => rule !== '+time'));
+    await expect(place.client().start()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringContaining("'time'"),
+    });
+  });
+});

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import ms, { type StringValue } from 'ms';
+import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import { readLockOptions } from '../../../lib/decorators/distributed-lock.options.js';
+import { RedisLockModule } from '../../../lib/redis-lock.module.js';
+import { moduleDefaults, resolveModuleOptions } from '../../../lib/redis-lock.options.js';
+import { KeptLog } from '../../support/kept-log.js';
+
+interface Row {
+  readonly default: string;
+  readonly minimum: string;
+}
+
+const text = readFileSync(new URL('../../../docs/options.md', import.meta.url), 'utf8');
+
+/** The table under a heading: option -> its row. */
+function table(heading: string): Map<string, Row> {
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
+  if (section === undefined) throw new Error(`docs/options.md has no section '${heading}'`);
+  const rows = new Map<string, Row>();
+  for (const line of section.split('\n')) {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    const name = /^`(\w+)`$/.exec(cells[1] ?? '')?.[1];
+    if (name !== undefined) rows.set(name, { default: cells[5]!, minimum: cells[6]! });
+  }
+  return rows;
+}
+
+/** What the code says it knows, from its answer to an option that nobody would write. */
+function known(refuse: () => unknown): string[] {
+  try {
+    refuse();
+  } catch (error) {
+    return /Known: (.+)\.$/.exec((error as Error).message)![1]!.split(', ');
+  }
+  throw new Error('the option was accepted');
+}
+
+const stranger = { qqqqqqqqqqqqqqqqqqqq: 1 };
+
+/** A documented default as a value: `'30s'`, `16`, `true`, none. */
+function value(cell: string): unknown {
+  if (cell === 'none') return Number.POSITIVE_INFINITY;
+  const code = /^`([^`]+)`$/.exec(cell)?.[1];
+  if (code === undefined) throw new Error(`'${cell}' is no default`);
+  const string = /^'(.*)'$/.exec(code)?.[1];
+  if (string === undefined) return JSON.parse(code);
+  return /^\d/.test(string) ? ms(string as StringValue) : string;
+}
+
+const redisOption = (options: object) => new RedisBackend({ ...options, log: new KeptLog() });
+
+const inModule = table('Module');
+const inCall = table('Call');
+const inDecorator = table('Decorator');
+
+describe('docs/options.md', () => {
+  it('lists every option of the module, and no other', () => {
+    expect([...inModule.keys()].sort()).toEqual(known(() => resolveModuleOptions(stranger)).sort());
+  });
+
+  it('lists every option of a call, and no other', () => {
+    expect([...inCall.keys()].sort()).toEqual(
+      known(() => resolveOptions(stranger as LockOptions, lockDefaults)).sort(),
+    );
+  });
+
+  it('lists every option that only the decorator has, and no other', () => {
+    const all = known(() => readLockOptions({ key: 'k', ...stranger }));
+    expect([...inDecorator.keys()].sort()).toEqual(all.filter((name) => !inCall.has(name)).sort());
+  });
+
+  it('states the defaults of the code, all of them', () => {
+    const backend = redisOption({});
+    const { keys, connection } = backend as unknown as { keys: { register: string }; connection: { address: string } };
+    const { lease, wait, maxHold, fairness, onLost } = lockDefaults;
+    const code: Record<string, unknown> = {
+      ...moduleDefaults,
+      ...{ lease, wait, maxHold, fairness, onLost },
+      commandTimeout: backend.commandTimeout,
+      poll: backend.poll,
+      keyPrefix: keys.register.replace('1:register', ''),
+      redis: `redis://${connection.address}`,
+      isGlobal: RedisLockModule.forRoot().global,
+    };
+    const documented = [...inModule].filter(([name]) => name !== 'backend' && name !== 'name');
+    expect(Object.fromEntries(documented.map(([name, row]) => [name, value(row.default)]))).toEqual(code);
+  });
+
+  it('states the minima of the code: one less is refused', () => {
+    const accepted = (resolve: () => unknown): boolean => {
+      try {
+        resolve();
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const check = (name: string, { minimum }: Row, resolve: (options: object) => unknown): void => {
+      const least = value(minimum) as number;
+      expect([name, least, accepted(() => resolve({ [name]: least }))]).toEqual([name, least, true]);
+      expect([name, least - 1, accepted(() => resolve({ [name]: least - 1 }))]).toEqual([name, least - 1, false]);
+    };
+    const withMinimum = (rows: Map<string, Row>) => [...rows].filter(([, row]) => row.minimum !== '–');
+    for (const [name, row] of withMinimum(inModule)) {
+      check(name, row, name === 'commandTimeout' || name === 'poll' ? redisOption : resolveModuleOptions);
+    }
+    for (const [name, row] of withMinimum(inCall)) check(name, row, (options) => resolveOptions(options, lockDefaults));
+    // Every number has a minimum, so none was left out above.
+    const numbers = [
+      'commandTimeout',
+      'lease',
+      'maxHold',
+      'maxLocalHandoffs',
+      'maxWaiters',
+      'poll',
+      'shutdownTimeout',
+      'wait',
+    ];
+    expect(
+      withMinimum(inModule)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(numbers);
+    expect(
+      withMinimum(inCall)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['lease', 'maxHold', 'wait']);
+  });
+
+  it('says of a call which defaults are the module’s', () => {
+    const odd = {
+      lease: 77,
+      wait: 78,
+      renew: true,
+      maxHold: 79,
+      signal: undefined,
+      fairness: 'strict',
+      onLost: 'warn',
+    } as const;
+    expect(resolveOptions({}, odd)).toEqual(odd);
+    const fromModule = [...inCall].filter(([, row]) => row.default.startsWith('the module')).map(([name]) => name);
+    expect(fromModule.sort()).toEqual(['fairness', 'lease', 'maxHold', 'onLost', 'wait']);
+    expect(resolveOptions({}, lockDefaults).renew).toBe(true);
+    expect(resolveOptions({ lease: 1000 }, lockDefaults).renew).toBe(false);
+    expect(inCall.get('renew')!.default).toBe('`true` without `lease`, `false` with it');
+  });
+});
