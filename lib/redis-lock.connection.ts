@@ -1,4 +1,4 @@
-import type { BeforeApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import type { LockClient } from './core/lock-client.js';
 import type { Lock } from './core/lock.js';
 import type { LockLog } from './core/lock-log.js';
@@ -15,12 +15,12 @@ export interface LockConnectionSettings {
 }
 
 /**
- * One module's lock client in the life of the application: connected by `onModuleInit` or, where a provider factory or a
+ * One module's lock client in the life of the application: connected when the application starts or, where a provider factory or a
  * test without `init()` needs a lock sooner, by the first use; so what is only compiled opens no socket.
  * On shutdown: waiters are rejected as soon as the first hook runs, and before Nest closes its servers (and before other
  * modules close their databases in `onApplicationShutdown`) the running work has ended and everything is given back.
  */
-export class LockConnection implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
+export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdown {
   private starting: Promise<Error | undefined> | undefined;
   private started = false;
   private closing = false;
@@ -45,8 +45,11 @@ export class LockConnection implements OnModuleInit, OnModuleDestroy, BeforeAppl
     return this.settings.name;
   }
 
-  /** @throws LockUnavailableError only with `strict`; without, the application starts and the locks reject until Redis is there. */
-  async onModuleInit(): Promise<void> {
+  /**
+   * Connects, as the application starts.
+   * @throws LockUnavailableError only with `strict`; without, the locks reject until Redis is there.
+   */
+  async open(): Promise<void> {
     const failure = await this.start();
     if (failure === undefined || !this.settings.strict) return;
     await this.close();

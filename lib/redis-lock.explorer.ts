@@ -1,18 +1,26 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { LockConfigurationError } from './errors/lock-errors.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
 import { LockConnection } from './redis-lock.connection.js';
 
 /**
- * At start: hands the connection to the instances that Nest did not create itself (useFactory, useValue), and finds
+ * At start, before other modules' hooks where this one is global: connects; hands the connection to the instances that Nest did not create itself (useFactory, useValue), and finds
  * what only the whole application shows: a connection that is there twice, or not at all.
  */
-@Injectable()
 export class LockExplorer implements OnModuleInit {
-  constructor(private readonly modules: ModulesContainer) {}
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly connection: LockConnection,
+  ) {}
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
+    this.bind();
+    // Last: an application that does not start leaves no socket open.
+    await this.connection.open();
+  }
+
+  private bind(): void {
     const connections = this.connections();
     for (const instance of this.instances()) {
       for (const [name, slot] of connectionsWanted(instance)) {

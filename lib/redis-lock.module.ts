@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.js';
 import { LockClient } from './core/lock-client.js';
 import { readOptions } from './core/options.js';
@@ -12,6 +12,7 @@ import {
   type RedisLockAsyncOptions,
   type RedisLockModuleOptions,
   assertExtras,
+  refuseExtras,
   resolveModuleOptions,
 } from './redis-lock.options.js';
 import { RedisLockService } from './redis-lock.service.js';
@@ -86,7 +87,11 @@ function providersOf(name: string): Provider[] {
       useFactory: (connection: LockConnection) => new RedisLockService(connection),
       inject: [connectionToken(name)],
     },
-    LockExplorer,
+    {
+      provide: LockExplorer,
+      useFactory: (modules: ModulesContainer, connection: LockConnection) => new LockExplorer(modules, connection),
+      inject: [ModulesContainer, connectionToken(name)],
+    },
     {
       provide: APP_FILTER,
       useFactory: (options: RedisLockAsyncOptions, host: HttpAdapterHost) =>
@@ -99,13 +104,10 @@ function providersOf(name: string): Provider[] {
 
 function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
   const { shutdownTimeout, strict, ...settings } = resolveModuleOptions(options);
+  refuseExtras(options);
   const log = new Logger(RedisLockModule.name);
   const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
-  return new LockConnection(
-    new LockClient(backend, settings, log),
-    { name, strict, shutdownTimeout },
-    log,
-  );
+  return new LockConnection(new LockClient(backend, settings, log), { name, strict, shutdownTimeout }, log);
 }
 
 function redisOptions({

@@ -105,7 +105,10 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
   const given = readOptions('RedisLockModule', options, names);
   assertOnePlace(given);
   assertRedis(given);
-  const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, httpErrors } = { ...moduleDefaults, ...withoutUndefined(given) };
+  const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, httpErrors } = {
+    ...moduleDefaults,
+    ...withoutUndefined(given),
+  };
   return {
     defaults: resolveDefaults(given as LockDefaults),
     maxWaiters: wholeNumber('maxWaiters', maxWaiters, 1),
@@ -126,21 +129,39 @@ export function assertExtras({ name, isGlobal }: { name?: unknown; isGlobal?: un
   if (isGlobal !== undefined) oneOf('isGlobal', isGlobal, [true, false]);
 }
 
+/** Its backend checks the same, but only when the application starts. */
+const leastOfRedis = { commandTimeout: 10, poll: 100 } as const;
+
 /** ioredis takes nearly everything, and falls back to localhost for what it does not understand. */
-function assertRedis({ redis, keyPrefix }: { redis?: unknown; keyPrefix?: unknown }): void {
+function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): void {
+  const { redis, keyPrefix } = given;
   const understood = typeof redis === 'string' ? /^(rediss?:\/\/|\/)/.test(redis) : isPlainObject(redis);
   if (redis !== undefined && !understood) {
-    const given = typeof redis === 'string' ? 'this string' : describe(redis);
+    // A URL may hold a password.
+    const what = typeof redis === 'string' ? 'this string' : describe(redis);
     throw new LockConfigurationError(
-      `redis: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
+      `redis: ${what} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
     );
   }
   if (keyPrefix !== undefined && typeof keyPrefix !== 'string') {
     throw new LockConfigurationError(`keyPrefix: ${describe(keyPrefix)} given, a string expected.`);
   }
+  for (const option of ['commandTimeout', 'poll'] as const) {
+    if (given[option] !== undefined) parseDuration(option, given[option], { min: leastOfRedis[option] });
+  }
 }
 
 const isPlainObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @throws LockConfigurationError for what stands in a factory's answer, where it comes too late. */
+export function refuseExtras(options: object): void {
+  const extra = extraNames.find((name) => name in options);
+  if (extra) {
+    throw new LockConfigurationError(
+      `${extra}: stands beside the factory, forRootAsync({ ${extra}, useFactory }), not in its answer.`,
+    );
+  }
+}
 
 function assertOnePlace(given: { [K in (typeof names)[number]]?: unknown }): void {
   if (given.backend === undefined) return;

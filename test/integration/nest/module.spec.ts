@@ -1,0 +1,274 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  DistributedLock,
+  InjectRedisLock,
+  LockConfigurationError,
+  RedisLockModule,
+  type RedisLockModuleOptions,
+  type RedisLockOptionsFactory,
+  RedisLockService,
+} from 'nestjs-redis-lock';
+import { closing, onSharedRedis } from './fixtures.js';
+
+const start = async (...imports: NonNullable<Parameters<typeof Test.createTestingModule>[0]['imports']>) =>
+  closing(
+    await (
+      await Test.createTestingModule({ imports })
+        // Nest would print what is expected here.
+        .setLogger(false as never)
+        .compile()
+    ).init(),
+  );
+
+const taking = async (locks: RedisLockService): Promise<string> => locks.using('a', (lock) => lock.key);
+
+@Injectable()
+class Factory implements RedisLockOptionsFactory {
+  createRedisLockOptions() {
+    return onSharedRedis();
+  }
+}
+@Module({ providers: [Factory], exports: [Factory] })
+class FactoryModule {}
+
+describe('RedisLockModule', () => {
+  it.each([
+    ['forRoot', () => RedisLockModule.forRoot(onSharedRedis())],
+    ['forRootAsync with a factory', () => RedisLockModule.forRootAsync({ useFactory: async () => onSharedRedis() })],
+    [
+      'forRootAsync with what a factory injects',
+      () =>
+        RedisLockModule.forRootAsync({
+          imports: [FactoryModule],
+          inject: [Factory],
+          useFactory: (factory: Factory) => factory.createRedisLockOptions(),
+        }),
+    ],
+    ['forRootAsync with a class', () => RedisLockModule.forRootAsync({ useClass: Factory })],
+    [
+      'forRootAsync with an existing provider',
+      () => RedisLockModule.forRootAsync({ imports: [FactoryModule], useExisting: Factory }),
+    ],
+  ])('gives every module the service through %s', async (_how, configure) => {
+    @Injectable()
+    class User {
+      constructor(readonly locks: RedisLockService) {}
+    }
+    @Module({ providers: [User] })
+    class Feature {}
+    await using app = await start(configure(), Feature);
+    await expect(taking(app.get(User, { strict: false }).locks)).resolves.toBe('a');
+  });
+
+  it('keeps several named connections side by side', async () => {
+    const events: unknown[] = [];
+    @Injectable()
+    class User {
+      constructor(
+        readonly locks: RedisLockService,
+        @InjectRedisLock('billing') readonly billing: RedisLockService,
+        @InjectRedisLock() readonly same: RedisLockService,
+      ) {}
+      @DistributedLock({ key: 'a', connection: 'billing' })
+      async pay() {
+        events.push(this.locks.current()?.key, this.billing.current()?.key);
+        // The same name on another connection is another lock.
+        return this.locks.using('a', () => events.push(this.locks.current()?.key));
+      }
+    }
+    await using app = await start(
+      { module: class Root {}, providers: [User] },
+      RedisLockModule.forRoot(onSharedRedis()),
+      RedisLockModule.forRoot(onSharedRedis({ name: 'billing' })),
+    );
+    const user = app.get(User, { strict: false });
+    expect(user.same).toBe(user.locks);
+    expect(user.billing).not.toBe(user.locks);
+    await user.pay();
+    expect(events).toEqual([undefined, 'a', 'a']);
+  });
+
+  it('refuses a connection that is there twice', async () => {
+    const twice = (name?: string) =>
+      [1, 2].map(() => RedisLockModule.forRoot(onSharedRedis(name === undefined ? {} : { name })));
+    await expect(start(...twice())).rejects.toThrow(/connection 'default' is there twice/);
+    await expect(start(...twice('billing'))).rejects.toThrow(/connection 'billing' is there twice/);
+  });
+
+  it('may be imported by several modules', async () => {
+    const locks = RedisLockModule.forRoot(onSharedRedis({ isGlobal: false }));
+    @Module({ imports: [locks] })
+    class A {}
+    @Module({ imports: [locks] })
+    class B {}
+    await using app = await start(A, B);
+    await expect(taking(app.get(RedisLockService, { strict: false }))).resolves.toBe('a');
+  });
+
+  it('stays private to the modules that import it with isGlobal: false', async () => {
+    @Injectable()
+    class User {
+      @DistributedLock('a')
+      async m() {}
+    }
+    @Module({ providers: [User] })
+    class Feature {}
+    await expect(start(RedisLockModule.forRoot(onSharedRedis({ isGlobal: false })), Feature)).rejects.toThrow(
+      /import RedisLockModule\.forRoot\(\)/,
+    );
+  });
+
+  it('does not start without the module, and Nest says what is missing', async () => {
+    class User {
+      @DistributedLock('a')
+      async m() {}
+    }
+    class Payer {
+      @DistributedLock({ key: 'a', connection: 'billing' })
+      async m() {}
+    }
+    await expect(start({ module: class Root {}, providers: [User] })).rejects.toThrow(
+      /User.*@DistributedLock: import RedisLockModule\.forRoot\(\)/,
+    );
+    await expect(
+      start({ module: class Root {}, providers: [Payer] }, RedisLockModule.forRoot(onSharedRedis())),
+    ).rejects.toThrow(/Payer.*RedisLockModule\.forRoot\(\{ name: 'billing' \}\)/);
+    // What a factory made is not injected by Nest; it is found at start.
+    await expect(
+      start(
+        { module: class Root {}, providers: [{ provide: Payer, useFactory: () => new Payer() }] },
+        RedisLockModule.forRoot(onSharedRedis()),
+      ),
+    ).rejects.toThrow(/Payer: @DistributedLock asks for the connection 'billing'/);
+  });
+
+  const wrong: Array<[string, unknown, string]> = [
+    ['a misspelt option', { leese: '5s' }, "Did you mean 'lease'?"],
+    ['an option of a later version', { cluster: { nodes: [] } }, "no option 'cluster'"],
+    ['a wrong lease', { lease: 0 }, 'lease: 0'],
+    ['an endless lease', { lease: Infinity }, 'lease: Infinity'],
+    ['a wrong wait', { wait: -1 }, 'wait: -1'],
+    ['a wrong maxHold', { maxHold: true }, 'maxHold: true'],
+    ['a wrong fairness', { fairness: 'none' }, 'fairness:'],
+    ['a wrong onLost', { onLost: 'ignore' }, 'onLost:'],
+    ['a wrong maxWaiters', { maxWaiters: 0 }, 'maxWaiters: 0'],
+    ['a wrong commandTimeout', { commandTimeout: 'soon' }, "commandTimeout: 'soon'"],
+    ['a wrong poll', { poll: 2 ** 31 }, 'poll: 2147483648'],
+    ['a wrong shutdownTimeout', { shutdownTimeout: Number.NaN }, 'shutdownTimeout: NaN'],
+    ['a wrong strict', { strict: 'yes' }, "strict: 'yes'"],
+    ['a wrong httpErrors', { httpErrors: 1 }, 'httpErrors: 1'],
+    ['a wrong keyPrefix', { keyPrefix: 7 }, 'keyPrefix: 7'],
+    ['a redis that is no URL', { redis: 'localhost' }, 'redis: this string'],
+    ['a redis that is a port', { redis: 6379 }, 'redis: 6379'],
+    ['a backend that is none', { backend: {} }, 'backend: an object'],
+    ['a backend beside redis', { backend: { acquire() {} }, redis: 'redis://h' }, "redis: stands beside 'backend'"],
+    ['an empty name', { name: '' }, "name: ''"],
+    ['the name of the default connection', { name: 'default' }, "name: 'default'"],
+    ['a wrong isGlobal', { isGlobal: 0 }, 'isGlobal: 0'],
+    ['null', null, 'null given'],
+  ];
+  it.each(wrong)('refuses %s at once', (_what, options, problem) => {
+    let caught: unknown;
+    try {
+      RedisLockModule.forRoot(options as RedisLockModuleOptions);
+    } catch (error) {
+      caught = error;
+    }
+    expect(caught).toBeInstanceOf(LockConfigurationError);
+    expect((caught as Error).message).toContain(problem);
+  });
+
+  it('never shows a password in an error about redis', () => {
+    expect(() => RedisLockModule.forRoot({ redis: 'user:secret@host' })).toThrow(/^(?!.*secret)/);
+  });
+
+  it('refuses at start what a factory answers wrongly', async () => {
+    await expect(start(RedisLockModule.forRootAsync({ useFactory: () => ({ leese: 5 }) as never }))).rejects.toThrow(
+      /Did you mean 'lease'/,
+    );
+    await expect(
+      start(RedisLockModule.forRootAsync({ useFactory: () => ({ name: 'billing' }) as never })),
+    ).rejects.toThrow(/name.*beside/);
+    await expect(start(RedisLockModule.forRootAsync({ useFactory: () => undefined as never }))).rejects.toThrow(
+      /undefined given/,
+    );
+  });
+
+  it('refuses a wrong forRootAsync at once', () => {
+    expect(() => RedisLockModule.forRootAsync({ useFactori: () => ({}) } as never)).toThrow(
+      /Did you mean 'useFactory'/,
+    );
+    expect(() => RedisLockModule.forRootAsync({})).toThrow(/one of useFactory, useClass and useExisting/);
+    expect(() => RedisLockModule.forRootAsync({ useFactory: () => ({}), useClass: Factory })).toThrow(/one of/);
+    expect(() => RedisLockModule.forRootAsync({ useFactory: () => ({}), name: '' })).toThrow(/name: ''/);
+  });
+});
+
+describe('RedisLockService', () => {
+  it('tryAcquire answers null when the lock is taken, after one try', async () => {
+    await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
+    const locks = app.get(RedisLockService, { strict: false });
+    await using lock = await locks.acquire('a');
+    expect(lock.isHeld).toBe(true);
+    await expect(locks.tryAcquire('a')).resolves.toBeNull();
+    await using other = await locks.tryAcquire('b');
+    expect(other?.key).toBe('b');
+  });
+
+  it('acquire rejects with LOCK_CONTENDED after one try, and with LOCK_WAIT_TIMEOUT after waiting', async () => {
+    await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
+    const locks = app.get(RedisLockService, { strict: false });
+    await using _lock = await locks.acquire('a');
+    await expect(locks.acquire('a', { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: 'a' });
+    await expect(locks.acquire('a', { wait: 20 })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', key: 'a' });
+    await expect(locks.tryAcquire('a', { wait: 20 })).resolves.toBeNull();
+  });
+
+  it('using answers the result, shows the error, and knows the hold inside only', async () => {
+    await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
+    const locks = app.get(RedisLockService, { strict: false });
+    const inside = await locks.using('a', { lease: '5s' }, async (lock) => [
+      lock.key,
+      locks.current() === locks.current('a'),
+      locks.current('b'),
+    ]);
+    expect(inside).toEqual(['a', true, undefined]);
+    await expect(
+      locks.using('a', () => {
+        throw new Error('business');
+      }),
+    ).rejects.toThrow('business');
+    expect(locks.current()).toBeUndefined();
+    expect(await locks.tryAcquire('a').then((lock) => lock?.release().then(() => 'free'))).toBe('free');
+  });
+
+  it.each([undefined, null, '', 7, {}, [], Symbol('a'), 'a\ud800', 'x'.repeat(1025)])(
+    'rejects the key %p, and throws nothing',
+    async (key) => {
+      await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
+      const locks = app.get(RedisLockService, { strict: false });
+      for (const call of [
+        locks.acquire(key as string),
+        locks.tryAcquire(key as string),
+        locks.using(key as string, () => 1),
+      ]) {
+        await expect(call).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+      }
+    },
+  );
+
+  it('rejects wrong options, and work that is no function, before it takes the lock', async () => {
+    await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
+    const locks = app.get(RedisLockService, { strict: false });
+    await expect(locks.acquire('a', { leese: 1 } as never)).rejects.toThrow(/Did you mean 'lease'/);
+    await expect(locks.using('a', { wait: 0 }, undefined as never)).rejects.toThrow(/is a function/);
+    await expect(locks.using('a', undefined as never)).rejects.toThrow(/is a function/);
+    const reason = new Error('gone');
+    await expect(locks.acquire('a', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await using lock = await locks.tryAcquire('a');
+    expect(lock).not.toBeNull();
+  });
+});
