@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, jest } from '@jest/globals';
+import { type ArgumentsHost, Logger } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import * as library from '../../../lib/index.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const text = readFileSync(join(root, 'docs/errors.md'), 'utf8');
+
+const lib = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readFileSync(join(root, 'lib', file), 'utf8'))
+  .join('\n')
+  // Text that is put together from several literals reads on.
+  .replaceAll(/[`'"]\s*\+\s*[`'"]/g, '');
+
+const cellsOf = (line: string): string[] =>
+  line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/** Table rows whose first cell is code. */
+const rows = text
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .map(cellsOf);
+
+const codes = rows
+  .filter(([first]) => first!.startsWith('`LOCK_'))
+  .map(([code, type, , http]) => ({
+    code: code!.slice(1, -1),
+    type: /`(\w+)`/.exec(type!)![1] as keyof typeof library,
+    http: Number(http),
+  }));
+
+const members = (type: string): string[] =>
+  [...new RegExp(`type ${type} =([^;]+);`).exec(lib)![1]!.matchAll(/'([^']+)'/g)].map((match) => match[1]!).sort();
+
+describe('docs/errors.md', () => {
+  it('lists every code, and no other', () => {
+    expect(codes.map(({ code }) => code).sort()).toEqual(members('LockErrorCode'));
+  });
+
+  it('lists every reason of a loss, and no other', () => {
+    const reasons = rows
+      .filter((row) => row.length === 4 && /^`[a-z-]+`$/.test(row[0]!))
+      .map(([reason]) => reason!.slice(1, -1));
+    expect(reasons.sort()).toEqual(members('LockLostReason'));
+  });
+
+  it('names class and HTTP status of every code as LockErrorFilter answers them', () => {
+    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    for (const { code, type, http } of codes) {
+      const reply = jest.fn();
+      const httpAdapter = { isHeadersSent: () => false, setHeader: () => undefined, reply };
+      const filter = new library.LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost);
+      const error = new (library[type] as new (message: string, options: object) => library.LockError)('x', {
+        reason: 'expired',
+      });
+      const host = { getType: () => 'http', switchToHttp: () => ({ getResponse: () => ({}) }) };
+      filter.catch(error, host as unknown as ArgumentsHost);
+      expect([error.code, reply.mock.calls[0]?.[2]]).toEqual([code, http]);
+    }
+    jest.restoreAllMocks();
+  });
+
+  it('shows messages that the code has', () => {
+    const messages = rows.flatMap((row) => {
+      if (row[0]!.startsWith('`LOCK_')) return [];
+      const cell = row.length === 4 ? row[1]! : row[0]!;
+      return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
+    });
+    const missing = messages.filter((message) =>
+      // '…' stands for what differs from case to case.
+      message.split('…').some((part) => !lib.includes(part)),
+    );
+    expect(messages.length).toBeGreaterThan(30);
+    expect(missing).toEqual([]);
+  });
+});
