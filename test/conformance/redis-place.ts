@@ -1,0 +1,43 @@
+import { Redis } from 'ioredis';
+import type { LockBackend } from '../../lib/core/lock-backend.js';
+import { RedisBackend, type RedisConnection } from '../../lib/backends/redis/index.js';
+import { KeptLog } from '../support/kept-log.js';
+import type { LockPlace } from './lock-place.js';
+
+/** Locks on one Redis server, reached the given way. */
+export class RedisPlace implements LockPlace {
+  private readonly admin: Redis;
+
+  constructor(
+    private readonly url: string,
+    private readonly connection: RedisConnection = url,
+  ) {
+    this.admin = new Redis(url);
+  }
+
+  backend({ poll = 5000, deaf = false } = {}): LockBackend {
+    return new RedisBackend({ redis: deaf ? deafClient(this.url) : this.connection, poll, log: new KeptLog() });
+  }
+
+  async crash(backend: LockBackend, clientId: string): Promise<void> {
+    await backend.close();
+    // The server may read the end of that connection after commands of others.
+    while ((await this.admin.pubsub('CHANNELS', `*${clientId}`)).length > 0);
+  }
+
+  async close(): Promise<void> {
+    await this.admin.quit();
+  }
+}
+
+/** A client whose duplicates cannot subscribe: commands work, no message ever arrives. */
+function deafClient(url: string): Redis {
+  const client = new Redis(url, { lazyConnect: true });
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => {
+    const copy = duplicate(override);
+    copy.subscribe = () => Promise.reject(new Error('this client is deaf'));
+    return copy;
+  };
+  return client;
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { lockDefaults } from '../../../lib/core/options.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { connectTo, Engine, unique } from './engine.js';
+
+/** What the scripts do inside the server: no request, no round trip. `publish` is counted, it reaches another client. */
+const inside = new Set(
+  'time get set del exists zadd zrem zrank zrange zrevrange zcard hset hget hdel pttl pexpire pubsub|numsub'.split(' '),
+);
+
+/** Every command that the server carried out since `CONFIG RESETSTAT`, except inside scripts and except this question. */
+async function requests(admin: Redis): Promise<Record<string, number>> {
+  const text = await admin.info('commandstats');
+  const calls = [...text.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(
+    ([, name, count]) => [name!, Number(count)] as const,
+  );
+  return Object.fromEntries(
+    calls.filter(([name]) => !inside.has(name) && !['info', 'config|resetstat'].includes(name)),
+  );
+}
+
+describe('what locks cost, by INFO commandstats', () => {
+  let server: RedisServer;
+  let admin: Redis;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = connectTo(server.url);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  it('an uncontended acquire and release are exactly 2 requests, and no subscription', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    await admin.config('RESETSTAT');
+    for (let times = 0; times < 10; times++) await (await a.acquire(unique())).release();
+    expect(await requests(admin)).toEqual({ evalsha: 20 });
+    expect(await admin.client('LIST', 'TYPE', 'PUBSUB')).toBe('');
+  });
+
+  it('a client that never waits has one connection', async () => {
+    const connections = async (): Promise<number> =>
+      String(await admin.client('LIST'))
+        .trim()
+        .split('\n').length;
+    const before = await connections();
+    await using a = await Engine.start({ redis: server.url });
+    await (await a.acquire(unique())).release();
+    expect(await connections()).toBe(before + 1);
+  });
+
+  it('a re-entry is 0 requests', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    const name = unique();
+    const scope = await a.client.enter(name, lockDefaults);
+    await admin.config('RESETSTAT');
+    await scope.run(async () => {
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const inner = await a.client.enter(name, lockDefaults);
+          await inner.run(async () => (await a.acquire(name)).release());
+          await inner.leave('worked');
+        }),
+      );
+    });
+    expect(await requests(admin)).toEqual({});
+    await scope.leave('worked');
+  });
+
+  it('a hand-off to another process is 1 release with 1 publish inside, and nothing of the next holder', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    await using b = await Engine.start({ redis: server.url });
+    const name = unique();
+    const first = await a.acquire(name);
+    const { lock } = await b.queue(name);
+    await admin.config('RESETSTAT');
+    await first.release();
+    await lock;
+    expect(await requests(admin)).toEqual({ evalsha: 1, publish: 1 });
+  });
+
+  it('in steady state a lock that goes from process to process is 1 acquire, 1 release and 1 publish each time', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    await using b = await Engine.start({ redis: server.url });
+    const name = unique();
+    let held = await a.acquire(name);
+    // Both have waited once: both are subscribed.
+    for (const next of [b, a]) {
+      const { lock } = await next.queue(name);
+      await held.release();
+      held = await lock;
+    }
+    await admin.config('RESETSTAT');
+    const rounds = 20;
+    for (let round = 0; round < rounds; round++) {
+      const { lock } = await (round % 2 === 0 ? b : a).queue(name);
+      await held.release();
+      held = await lock;
+    }
+    expect(await requests(admin)).toEqual({ evalsha: 2 * rounds, publish: rounds });
+    await held.release();
+  });
+
+  it('many callers of one process are at most 1 request per hand-off', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    const name = unique();
+    await admin.config('RESETSTAT');
+    const callers = 200;
+    await Promise.all(
+      Array.from({ length: callers }, async () => {
+        await (await a.acquire(name)).release();
+      }),
+    );
+    const { evalsha, ...others } = await requests(admin);
+    expect(others).toEqual({});
+    expect(evalsha).toBeLessThanOrEqual(callers);
+  });
+
+  it('1,200 leases are renewed by 3 requests', async () => {
+    const backend = new RedisBackend({ redis: server.url, log: new KeptLog() });
+    await backend.start('costs', { granted: () => undefined, recovered: () => undefined });
+    const root = unique();
+    const holds = await Promise.all(
+      Array.from({ length: 1200 }, async (_, index) => {
+        const request = {
+          name: `${root}:${index}`,
+          claim: `costs:${index}`,
+          lease: 30_000,
+          reserve: 0,
+          enqueue: false,
+          again: false,
+        };
+        const reply = await backend.acquire({ ...request, giveUpAt: performance.now() + 5_000, isWanted: () => true });
+        if (reply.status !== 'granted') throw new Error(reply.status);
+        return { ...request, fencingToken: reply.fencingToken };
+      }),
+    );
+    await admin.config('RESETSTAT');
+    const replies = await backend.renew(holds);
+    expect(await requests(admin)).toEqual({ evalsha: 3 });
+    expect(replies.filter((reply) => typeof reply === 'object')).toHaveLength(1200);
+    await backend.close();
+  });
+
+  it('5,000 locks on 5,000 names leave one key, however often', async () => {
+    await using a = await Engine.start({ redis: server.url, keyPrefix: 'flat:' });
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(
+        Array.from({ length: 1000 }, async () => {
+          await (await a.acquire(unique())).release();
+        }),
+      );
+    }
+    expect(await admin.keys('flat:*')).toEqual(['flat:1:register']);
+  });
+});

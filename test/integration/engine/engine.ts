@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
+import type { Lock } from '../../../lib/core/lock.js';
+import { LockClient } from '../../../lib/core/lock-client.js';
+import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import { WatchedBackend } from '../../conformance/watched-backend.js';
+import { KeptLog } from '../../support/kept-log.js';
+
+export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {
+  maxLocalHandoffs?: number;
+}
+
+/** A client on Redis, as an application has it, and what it asks of Redis. */
+export class Engine implements AsyncDisposable {
+  readonly log = new KeptLog();
+  readonly backend: WatchedBackend;
+  readonly client: LockClient;
+
+  constructor({ maxLocalHandoffs = 16, ...options }: EngineOptions) {
+    this.backend = new WatchedBackend(new RedisBackend({ ...options, log: this.log }));
+    this.client = new LockClient(
+      this.backend,
+      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs },
+      this.log,
+    );
+  }
+
+  static async start(options: EngineOptions): Promise<Engine> {
+    const engine = new Engine(options);
+    await engine.client.start();
+    return engine;
+  }
+
+  acquire(name: string, options: LockOptions = {}): Promise<Lock> {
+    return this.client.acquire(name, resolveOptions(options, lockDefaults));
+  }
+
+  /** Waits, and returns when its claim stands in the queue and Redis knows a subscriber for it. */
+  async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<Lock> }> {
+    const lock = this.acquire(name, options);
+    lock.catch(() => undefined);
+    const answers = (): number =>
+      this.backend.acquires.filter((call) => call.name === name && call.reply?.status === 'queued').length;
+    const before = answers();
+    // The first wait of a client asks, subscribes, and asks again; later ones ask once.
+    const needed = this.subscribed ? 1 : 2;
+    await this.backend.until(() => answers() >= before + needed);
+    this.subscribed = true;
+    return { lock };
+  }
+
+  private subscribed = false;
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.shutdown(0);
+  }
+}
+
+export const unique = (what = 'engine'): string => `${what}:${randomUUID()}`;
+
+/** A connection of the test itself. */
+export function connectTo(url: string): Redis & AsyncDisposable {
+  const redis = new Redis(url);
+  // A test may stop the server under it.
+  redis.on('error', () => undefined);
+  return Object.assign(redis, {
+    [Symbol.asyncDispose]: async () => {
+      redis.disconnect();
+    },
+  });
+}
+
+/** Every key with this prefix, sorted. */
+export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  let cursor = '0';
+  do {
+    const [next, found] = await redis.scan(
+      cursor,
+      'MATCH',
+      `${prefix.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*`,
+      'COUNT',
+      1000,
+    );
+    cursor = next;
+    keys.push(...found);
+  } while (cursor !== '0');
+  return [...new Set(keys)].sort();
+}
+
+/** Asks until it is so. */
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
+import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { sharedRedisUrl } from '../../support/redis-server.js';
+import { connectTo, Engine, keysOf, unique, until } from './engine.js';
+
+const url = sharedRedisUrl();
+let admin: Redis;
+
+beforeAll(() => {
+  admin = connectTo(url);
+});
+afterAll(() => {
+  admin.disconnect();
+});
+
+const withDb = (db: number): string => new URL(`/${db}`, url).href;
+
+describe('the keys of a lock', () => {
+  it('are one record while it is held, and beside it the register', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    const lock = await a.acquire('product:42');
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`, `${keyPrefix}1:{product:42}`]);
+    await lock.release();
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`]);
+  });
+
+  it('all expire by themselves: the record with the lease, the register within the guard window', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await using b = await Engine.start({ redis: url, keyPrefix });
+    await a.acquire('x', { lease: 20_000 });
+    await b.queue('x');
+    const keys = await keysOf(admin, keyPrefix);
+    expect(keys).toEqual(['1:register', '1:{x}', '1:{x}:queue', '1:{x}:waiters'].map((key) => keyPrefix + key));
+    for (const key of keys) {
+      const left = await admin.pttl(key);
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThanOrEqual(key.endsWith('{x}') ? 20_000 : 60_000);
+    }
+  });
+
+  it('are gone after the last waiter left, whether it was served or gave up', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await using b = await Engine.start({ redis: url, keyPrefix });
+    const held = await a.acquire('x');
+    const abort = new AbortController();
+    const { lock: cancelled } = await b.queue('x', { signal: abort.signal });
+    abort.abort();
+    await expect(cancelled).rejects.toMatchObject({ name: 'AbortError' });
+    await b.backend.until(() => b.backend.releases.some(({ reply }) => reply === 'cancelled'));
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`, `${keyPrefix}1:{x}`]);
+    const { lock: served } = await b.queue('x');
+    await held.release();
+    await (await served).release();
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`]);
+  });
+
+  it('of a holder and a waiter that both died vanish by themselves', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await using b = await Engine.start({ redis: url, keyPrefix, poll: 100, commandTimeout: 100 });
+    await a.acquire('x', { lease: 300 });
+    await b.queue('x');
+    await Promise.all([a.backend.close(), b.backend.close()]);
+    await until(async () => (await keysOf(admin, keyPrefix)).length === 1);
+  });
+
+  it('stand behind the prefix of the library, and before it that of the own client or options', async () => {
+    const prefix = `${unique()}:`;
+    const client = new Redis(url, { keyPrefix: prefix, lazyConnect: true });
+    const client5 = new Redis5(url, { keyPrefix: prefix, lazyConnect: true }) as unknown as Redis;
+    const { hostname, port } = new URL(url);
+    const options = { host: hostname, port: Number(port), keyPrefix: prefix };
+    for (const redis of [client, client5, options, `${url}?keyPrefix=${encodeURIComponent(prefix)}`]) {
+      await using a = await Engine.start({ redis, keyPrefix: 'shop:' });
+      await using b = await Engine.start({ redis, keyPrefix: 'shop:' });
+      const held = await a.acquire('x');
+      expect(await keysOf(admin, prefix)).toContain(`${prefix}shop:1:{x}`);
+      // A grant finds its way: keys and channels agree.
+      const { lock } = await b.queue('x');
+      await held.release();
+      await (await lock).release();
+      expect(b.backend.grants).toMatchObject([{ name: 'x' }]);
+    }
+  });
+
+  it('of different prefixes and of different databases are different locks', async () => {
+    const name = unique();
+    const engines = await Promise.all(
+      [
+        { redis: url },
+        { redis: url, keyPrefix: `${unique()}:` },
+        { redis: withDb(1) },
+        { redis: withDb(2) },
+        { redis: { ...new Redis(url, { lazyConnect: true }).options, db: 3 } },
+      ].map((options) => Engine.start(options)),
+    );
+    for (const engine of engines) await engine.acquire(name, { wait: 0 });
+    await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
+  });
+
+  it('of a database other than 0 are handed over like any', async () => {
+    const name = unique();
+    await using a = await Engine.start({ redis: withDb(3) });
+    await using b = await Engine.start({ redis: withDb(3) });
+    const held = await a.acquire(name);
+    const { lock } = await b.queue(name);
+    await held.release();
+    await (await lock).release();
+    expect(b.backend.grants).toMatchObject([{ name }]);
+  });
+
+  it.each(['}', '}:queue', ':', ':}', '{}', 'a}b'])(
+    'of the name %j share one hash slot, and are told from all others',
+    async (name) => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: url, keyPrefix });
+      await using b = await Engine.start({ redis: url, keyPrefix });
+      const held = await a.acquire(name);
+      const { lock } = await b.queue(name);
+      const [, record, queue, waiters] = await keysOf(admin, keyPrefix);
+      // What Redis Cluster hashes: what stands in the first braces, unless that is empty.
+      const tag = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;
+      expect([tag(queue!), tag(waiters!)]).toEqual([tag(record!), tag(record!)]);
+      await held.release();
+      await lock;
+      expect(b.backend.grants).toMatchObject([{ name }]);
+    },
+  );
+});
+
+describe('fencing tokens on one server (G3)', () => {
+  it('go on from the register when the clock of the server was set back', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    const { fencingToken } = await a.acquire('x');
+    // As if that token had come from a clock that was 30 s ahead of the present one.
+    const ahead = fencingToken + 30_000_000;
+    await admin.set(`${keyPrefix}1:register`, ahead, 'PX', 60_000);
+    const tokens: number[] = [];
+    for (const name of ['y', 'z', 'y']) {
+      const lock = await a.acquire(name);
+      tokens.push(lock.fencingToken);
+      await lock.release();
+    }
+    expect(tokens).toEqual([ahead + 1, ahead + 2, ahead + 3]);
+    expect(await admin.get(`${keyPrefix}1:register`)).toBe(String(ahead + 3));
+  });
+
+  it('go on from the clock when the server lost all data', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    const first = await a.acquire('x');
+    await admin.del(...(await keysOf(admin, keyPrefix)));
+    const second = await a.acquire('y');
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  });
+
+  it('are kept in full: a register of 16 digits is neither rounded nor written as 1e+15', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await admin.set(`${keyPrefix}1:register`, '8999999999999997', 'PX', 60_000);
+    const lock = await a.acquire('x');
+    expect(lock.fencingToken).toBe(8_999_999_999_999_998);
+    await lock.renew();
+    expect(await admin.get(`${keyPrefix}1:{x}`)).toContain(' 8999999999999998 ');
+    await lock.release();
+    expect((await a.acquire('x')).fencingToken).toBe(8_999_999_999_999_999);
+  });
+
+  it('stay in the register for the guard window after the last grant', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await a.acquire('x');
+    await admin.pexpire(`${keyPrefix}1:register`, 1_000);
+    await a.acquire('y');
+    expect(await admin.pttl(`${keyPrefix}1:register`)).toBeGreaterThan(50_000);
+  });
+});
+
+describe('a key that holds something else', () => {
+  const foreign: Array<[string, (key: string) => Promise<unknown>]> = [
+    ['a string', (key) => admin.set(key, 'mine')],
+    ['a hash', (key) => admin.hset(key, 'a', '1')],
+    ['a list', (key) => admin.rpush(key, '1')],
+  ];
+
+  it.each(foreign)('is an error that names the lock, for %s: not contended for ever', async (_, put) => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await put(`${keyPrefix}1:{x}`);
+    for (const wait of [0, 5_000]) {
+      await expect(a.acquire('x', { wait })).rejects.toMatchObject({
+        code: 'LOCK_CONFIGURATION',
+        key: 'x',
+        message: expect.stringContaining(`'x'`),
+      });
+    }
+    await a.acquire('y', { wait: 0 });
+    await admin.del(`${keyPrefix}1:{x}`);
+    await a.acquire('x', { wait: 0 });
+  });
+
+  it('where the queue should be is the same error for who would wait', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await a.acquire('x');
+    await admin.set(`${keyPrefix}1:{x}:queue`, 'mine');
+    await using b = await Engine.start({ redis: url, keyPrefix });
+    await expect(b.acquire('x')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION', key: 'x' });
+  });
+
+  it('ends the hold that it overwrote, and no other one of the same renewal', async () => {
+    const keyPrefix = `${unique()}:`;
+    const backend = new RedisBackend({ redis: url, keyPrefix, log: new KeptLog() });
+    await backend.start('keys', { granted: () => undefined, recovered: () => undefined });
+    const take = async (name: string) => {
+      const request = { name, claim: `keys:${name}`, lease: 20_000, reserve: 0, enqueue: false, again: false };
+      const reply = await backend.acquire({ ...request, giveUpAt: performance.now() + 5_000, isWanted: () => true });
+      if (reply.status !== 'granted') throw new Error(reply.status);
+      return { ...request, fencingToken: reply.fencingToken };
+    };
+    const holds = [await take('a'), await take('b'), await take('c')];
+    await admin.del(`${keyPrefix}1:{b}`);
+    await admin.hset(`${keyPrefix}1:{b}`, 'x', '1');
+    expect((await backend.renew(holds)).map((reply) => typeof reply === 'object' || reply)).toEqual([
+      true,
+      'lost',
+      true,
+    ]);
+    await backend.close();
+    await admin.del(`${keyPrefix}1:{b}`);
+  });
+});

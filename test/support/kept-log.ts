@@ -1,0 +1,15 @@
+import type { LockLog } from '../../lib/core/lock-log.js';
+
+/** A log that keeps what it is told. */
+export class KeptLog implements LockLog {
+  readonly lines: string[] = [];
+  log(message: string): void {
+    this.lines.push(`log ${message}`);
+  }
+  warn(message: string): void {
+    this.lines.push(`warn ${message}`);
+  }
+  error(message: string): void {
+    this.lines.push(`error ${message}`);
+  }
+}

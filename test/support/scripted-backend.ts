@@ -1,0 +1,97 @@
+import { certainUntil, type Clock } from '../../lib/core/clock.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ClaimRef,
+  LockBackend,
+  LockBackendEvents,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+} from '../../lib/core/lock-backend.js';
+import { LockUnavailableError } from '../../lib/errors/lock-errors.js';
+
+/**
+ * A backend that says what the test tells it to: for failures that no real one can be made to have at a wanted moment.
+ * Untold, it grants, releases and renews everything; it keeps no record of who holds what.
+ */
+export class ScriptedBackend implements LockBackend {
+  readonly commandTimeout = 300;
+  readonly poll = 5000;
+  readonly claimWindow = 3000;
+  /** Everything that was asked for, in order: `acquire a`, `release a`, `renew a,b`. */
+  readonly log: string[] = [];
+  readonly acquired: AcquireRequest[] = [];
+  readonly released: ClaimRef[] = [];
+  readonly renewed: RenewRequest[] = [];
+  events!: LockBackendEvents;
+  closed = false;
+  private token = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  onAcquire = (request: AcquireRequest): AcquireReply | Promise<AcquireReply> => this.grant(request.lease);
+  onRelease = (_claim: ClaimRef): ReleaseReply | Promise<ReleaseReply> => 'released';
+  onRenew = (holds: readonly RenewRequest[]): RenewReply[] | Promise<RenewReply[]> =>
+    holds.map(({ lease }) => this.renewal(lease));
+
+  /** A grant of this moment. */
+  grant(lease: number): AcquireReply {
+    // Far apart, as the real ones are: microseconds.
+    this.token += 1_000_000;
+    const fencingToken = this.token;
+    const tokensUntil = fencingToken + 1_000;
+    return {
+      status: 'granted',
+      fencingToken,
+      validUntil: certainUntil(this.clock.now(), lease),
+      tokensUntil,
+      othersWait: false,
+    };
+  }
+
+  /** A renewal of this moment. */
+  renewal(lease: number, othersWait = false): Exclude<RenewReply, string> {
+    return { validUntil: certainUntil(this.clock.now(), lease), tokensUntil: this.token + 1_000, othersWait };
+  }
+
+  async start(_clientId: string, events: LockBackendEvents): Promise<void> {
+    this.events = events;
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const { name, claim, lease, reserve, enqueue, again, giveUpAt } = request;
+    this.log.push(`acquire ${name}`);
+    this.acquired.push({ name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted: () => request.isWanted() });
+    return this.onAcquire(request);
+  }
+
+  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+    this.log.push(`release ${name}`);
+    this.released.push({ name, claim });
+    return this.onRelease({ name, claim });
+  }
+
+  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    this.log.push(`renew ${holds.map(({ name }) => name).join()}`);
+    this.renewed.push(...holds);
+    return this.onRenew(holds);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+/** What a real backend rejects with when nothing is known of a command that was sent. */
+export function unanswered(): LockUnavailableError {
+  return new LockUnavailableError('Redis did not answer.', { uncertain: true });
+}
+
+/** A promise that the test settles. */
+export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (reason: unknown) => void } {
+  let resolve!: (value: T) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<T>((onResolve, onReject) => ([resolve, reject] = [onResolve, onReject]));
+  return { promise, resolve, reject };
+}

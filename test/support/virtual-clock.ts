@@ -1,0 +1,65 @@
+import type { Clock } from '../../lib/core/clock.js';
+
+interface Timer {
+  readonly at: number;
+  readonly fn: () => void;
+}
+
+/** Timers that may run at one instant: more means that one re-arms itself without end. */
+const busyLoop = 1000;
+
+/** Time that stands still until a test lets it pass. */
+export class VirtualClock implements Clock {
+  private time = 1_000;
+  private readonly timers = new Set<Timer>();
+
+  now(): number {
+    return this.time;
+  }
+
+  timer(delay: number, fn: () => void): () => void {
+    const timer = { at: this.time + delay, fn };
+    this.timers.add(timer);
+    return () => this.timers.delete(timer);
+  }
+
+  /** Timers that were set and neither ran nor were stopped. */
+  get pending(): number {
+    return this.timers.size;
+  }
+
+  /** Time passes and nothing can run: a blocked event loop, a paused process. */
+  stall(ms: number): void {
+    this.time += ms;
+  }
+
+  /** Time passes; whatever falls due runs at its time, and what it started settles before time goes on. */
+  async advance(ms: number): Promise<void> {
+    const end = this.time + ms;
+    await settled();
+    let instant = this.time;
+    let runs = 0;
+    for (let next = this.first(); next && next.at <= end; next = this.first()) {
+      this.time = Math.max(this.time, next.at);
+      runs = this.time === instant ? runs + 1 : 0;
+      if (runs > busyLoop) throw new Error(`timers go on at ${instant} without time passing`);
+      instant = this.time;
+      this.timers.delete(next);
+      next.fn();
+      await settled();
+    }
+    this.time = end;
+  }
+
+  private first(): Timer | undefined {
+    return [...this.timers].reduce<Timer | undefined>(
+      (first, timer) => (first && first.at <= timer.at ? first : timer),
+      undefined,
+    );
+  }
+}
+
+/** Every promise job that is due has run. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
