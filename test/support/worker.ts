@@ -20,16 +20,17 @@ export class Worker {
   /** What it printed so far, stdout and stderr. */
   output = '';
   #messages: unknown[] = [];
-  #arrived: () => void = () => {};
+  /** Everybody who waits for a message: several may, each for one of his own. */
+  #waiting: Array<() => void> = [];
 
   constructor(readonly process: ChildProcess) {
     this.exited = once(process, 'exit').then(([code, signal]) => {
-      this.#arrived();
+      this.#wakeAll();
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };
     });
     process.on('message', (message) => {
       this.#messages.push(message);
-      this.#arrived();
+      this.#wakeAll();
     });
     for (const stream of [process.stdout, process.stderr]) {
       stream?.setEncoding('utf8').on('data', (chunk: string) => (this.output += chunk));
@@ -52,8 +53,12 @@ export class Worker {
       if (exitCode !== null || signalCode !== null) {
         throw new Error(`the worker ended (${exitCode ?? signalCode}) without the message:\n${this.output}`);
       }
-      await new Promise<void>((resolve) => (this.#arrived = resolve));
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   send(message: object | string): void {

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { Outcome, until } from './support/conditions.js';
+import { GuardedResource } from './support/guarded-resource.js';
+import { expectNoLeftovers } from './support/leftovers.js';
+import { LockProcess, type LockState } from './support/lock-process.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { keys, Monitor, ServerView } from './support/server-view.js';
+
+/** Longer than every lease in here, far shorter than the poll: who waits longer was forgotten. */
+const WAIT = '15s';
+
+describe('a process that dies, stops or hangs', () => {
+  let redis: RedisServer;
+  let view: ServerView;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    view = await ServerView.of(redis);
+  });
+
+  afterAll(async () => {
+    await view[Symbol.asyncDispose]();
+    await redis.stop();
+  });
+
+  expectNoLeftovers();
+  afterEach(() => view.expectNothingLeft());
+
+  it.each([
+    ['with a fixed lease', { lease: 1500, renew: false }],
+    ['with a renewed lease', { lease: 1500, renew: true }],
+  ])(
+    'lets the next one in when the lease of a killed holder %s has ended, not earlier and by no poll',
+    async (_, options) => {
+      const name = uniqueName();
+      const resource = new GuardedResource();
+      await using holder = await LockProcess.start({ redis: redis.url });
+      await using waiter = await Locker.to(redis.url);
+      await using monitor = await Monitor.of(view);
+      const { token } = await holder.acquire('lock', name, options);
+      resource.write(token);
+      const next = waiter.acquire(name, { wait: WAIT });
+      await view.queued(name, 1);
+      // A renewed lease is renewed at least once, so that the waiter's first idea of its end is wrong.
+      const before = await view.holder(name);
+      if (options.renew) await until('a renewal', async () => (await view.holder(name))!.expiry > before!.expiry);
+      await holder.kill();
+      const { expiry } = (await view.holder(name))!;
+      const lock = await next;
+      // The token is the server's time at the grant, in µs: it was the end of the lease that let the waiter in.
+      expect(lock.fencingToken).toBeGreaterThanOrEqual(expiry * 1000);
+      expect(resource.write(lock.fencingToken)).toBe(true);
+      expect(resource.write(token)).toBe(false);
+      await monitor.sync();
+      expect(monitor.published).toEqual([]);
+      await lock.release();
+    },
+  );
+
+  it('skips a waiter that was killed at the head of the queue: the release itself serves the next live one', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(redis.url);
+    await using dying = await LockProcess.start({ redis: redis.url, poll: 60_000 });
+    await using living = await Locker.to(redis.url);
+    const held = await holder.acquire(name);
+    void dying.acquire('lock', name, { wait: WAIT }).catch(() => undefined);
+    const [head] = await view.queued(name, 1);
+    const next = living.acquire(name, { wait: WAIT });
+    const [, second] = await view.queued(name, 2);
+    await dying.kill();
+    await until('the server knows that the waiter is gone', async () => (await view.listeners(head!)) === 0);
+    await using monitor = await Monitor.of(view);
+    await held.release();
+    const lock = await next;
+    await monitor.sync();
+    // One command between the two holders, and the message is for the live one.
+    expect(monitor.runs[0]).toMatchObject({ script: 'release' });
+    expect(monitor.runs.slice(1).filter(({ script }) => script === 'acquire')).toEqual([]);
+    expect(monitor.published).toEqual([second]);
+    expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
+    // The dead one's entry goes with the queue key: it has a heartbeat deadline.
+    const [, queue, waiters] = keys.forLock(name);
+    expect(await view.redis.pttl(queue)).toBeGreaterThan(0);
+    expect(await view.redis.pttl(waiters)).toBeGreaterThan(0);
+    await lock.release();
+    await view.redis.del(queue, waiters);
+  });
+
+  it('lets a stopped waiter cost the others no more than its claim window, and keeps the woken one from a grant that is over', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(redis.url);
+    await using stopped = await LockProcess.start({ redis: redis.url });
+    await using living = await Locker.to(redis.url, { poll: 500 });
+    const held = await holder.acquire(name);
+    const sleeping = new Outcome(stopped.acquire('lock', name, { wait: '1m' }));
+    const [head] = await view.queued(name, 1);
+    const next = living.acquire(name, { wait: WAIT });
+    await view.queued(name, 2);
+    stopped.worker.pause();
+    await held.release();
+    // Its socket is open, so the server takes it for alive: a provisional grant.
+    expect(await view.holder(name)).toMatchObject({ claim: head, state: 'provisional' });
+    const lock = await next;
+    const provisional = lock.fencingToken;
+    stopped.worker.resume();
+    // On waking it finds the old message. It must ask before it believes it, and then it is told the truth.
+    await until('the woken waiter has asked', async () => (await view.standing(name, head!)) === 'heard');
+    expect(sleeping.settled).toBe(false);
+    expect(lock.isHeld).toBe(true);
+    expect(await view.queue(name)).toEqual([head]);
+    await lock.release();
+    await until('the woken waiter got its turn', () => sleeping.settled);
+    expect(sleeping.value!.token).toBeGreaterThan(provisional);
+    await stopped.release('lock');
+    expect(await stopped.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  it('tells a holder that was stopped past its lease before its first await, and its writes are refused', async () => {
+    const name = uniqueName();
+    const resource = new GuardedResource();
+    await using sleeper = await LockProcess.start({ redis: redis.url });
+    await using waiter = await Locker.to(redis.url);
+    const { token } = await sleeper.acquire('lock', name, { lease: 1000 });
+    resource.write(token);
+    const looked = sleeper.call<LockState>('lookAfterStall', { as: 'lock', stall: 900 });
+    await sleeper.event('blocked');
+    sleeper.worker.pause();
+    const lock = await waiter.acquire(name, { wait: WAIT });
+    expect(resource.write(lock.fencingToken)).toBe(true);
+    sleeper.worker.resume();
+    const state = await looked;
+    expect(state).toEqual({ isHeld: false, aborted: true, code: 'LOCK_LOST', reason: 'expired', token });
+    expect(lock.fencingToken).toBeGreaterThan(token);
+    expect(resource.write(state.token)).toBe(false);
+    // Its release must not free the lock of the next holder (G7).
+    await sleeper.release('lock');
+    expect(await view.holder(name)).toMatchObject({ token: lock.fencingToken });
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+    expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  it('tells a renewed holder that slept past its lease, although its watchdog wakes up with it', async () => {
+    const name = uniqueName();
+    await using sleeper = await LockProcess.start({ redis: redis.url });
+    await using waiter = await Locker.to(redis.url);
+    const { token } = await sleeper.acquire('lock', name, { lease: 1000, renew: true });
+    sleeper.worker.pause();
+    const lock = await waiter.acquire(name, { wait: WAIT });
+    sleeper.worker.resume();
+    expect(await sleeper.event<LockState>('aborted')).toMatchObject({ isHeld: false, reason: 'expired', token });
+    expect(await view.holder(name)).toMatchObject({ token: lock.fencingToken });
+    await sleeper.release('lock');
+    await lock.release();
+    expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  it('tells a holder that blocked its own event loop past the lease, before its first await', async () => {
+    const name = uniqueName();
+    await using locker = await Locker.to(redis.url);
+    const lock = await locker.acquire(name, { lease: 300, renew: true });
+    const { signal } = lock;
+    const { expiry } = (await view.holder(name))!;
+    // The test's clock is the server's: same machine. Held is only ever said before the server's end of the lease.
+    let heldAt = 0;
+    for (let now = Date.now(); now < expiry + 20; now = Date.now()) if (lock.isHeld) heldAt = now;
+    expect(heldAt).toBeGreaterThan(0);
+    expect(heldAt).toBeLessThan(expiry);
+    expect(lock.isHeld).toBe(false);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    expect(() => lock.assertHeld()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
+    await lock.release();
+  });
+
+  it('releases what a process holds and leaves no waiter behind when it is told to end', async () => {
+    const name = uniqueName();
+    await using ending = await LockProcess.start({ redis: redis.url });
+    await using other = await Locker.to(redis.url);
+    await ending.acquire('first', name);
+    const held = await other.acquire(`${name}:held`);
+    const waiting = ending.acquire('second', `${name}:held`, { wait: '1m' });
+    const refused = waiting.catch((error: unknown) => error);
+    await view.queued(`${name}:held`, 1);
+    const next = other.acquire(name, { wait: WAIT });
+    await view.queued(name, 1);
+    expect(await ending.end()).toEqual({ code: 0, unhandled: [] });
+    expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(await view.queue(`${name}:held`)).toEqual([]);
+    await (await next).release();
+    await held.release();
+  });
+});

@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Waits until `condition` answers something true, and answers that. Looks every few milliseconds; fails at the deadline. */
+export async function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  deadline = 10_000,
+): Promise<NonNullable<T>> {
+  const end = performance.now() + deadline;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > end) throw new Error(`not within ${deadline} ms: ${what}`);
+    await pause(3);
+  }
+}
+
+/** What a promise has come to, without waiting for it: for 'is not granted yet'. */
+export class Outcome<T> {
+  value: T | undefined;
+  error: unknown;
+  settled = false;
+
+  constructor(promise: Promise<T>) {
+    promise.then(
+      (value) => {
+        this.value = value;
+        this.settled = true;
+      },
+      (error: unknown) => {
+        this.error = error;
+        this.settled = true;
+      },
+    );
+  }
+}
+
+/** The error that a promise rejects with; fails when it resolves. */
+export async function rejection(promise: Promise<unknown>): Promise<Record<string, unknown> & Error> {
+  const value = await promise.then(
+    (resolved) => ({ resolved }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in value) return value.error as Record<string, unknown> & Error;
+  throw new Error(`expected a rejection, got ${JSON.stringify(value.resolved)}`);
+}

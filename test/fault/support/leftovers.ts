@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect } from '@jest/globals';
+import { until } from './conditions.js';
+
+const count = (): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) {
+    if (kind === 'Timeout' || kind === 'TCPSocketWrap' || kind === 'TCPConnectWrap')
+      counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+};
+
+/**
+ * I4 and I5 of every test in the file that calls this: after it no timer and no socket more than before it, and no promise
+ * was rejected with nobody looking.
+ */
+export function expectNoLeftovers(): void {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  let before: Record<string, number>;
+  beforeEach(() => {
+    process.on('unhandledRejection', note);
+    before = count();
+  });
+  afterEach(async () => {
+    await until(
+      `timers and sockets as before (${JSON.stringify(before)})`,
+      // One timer more is until's own.
+      () => Object.entries(count()).every(([kind, now]) => now <= (before[kind] ?? 0) + (kind === 'Timeout' ? 1 : 0)),
+      3000,
+    ).catch((error: unknown) => {
+      throw new Error(`left: ${JSON.stringify(count())}`, { cause: error });
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled.splice(0)).toEqual([]);
+  });
+}

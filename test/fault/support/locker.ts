@@ -1,0 +1,47 @@
+import { LockClient } from '../../../lib/core/lock-client.js';
+import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
+import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
+
+export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
+
+/**
+ * One lock client in the test's own process. Polls once a minute unless told otherwise: whoever gets a lock got it by a
+ * message or by the end of a lease. Time-outs are generous unless the test is about them: this machine may be busy.
+ */
+export class Locker {
+  readonly backend: RedisBackend;
+  readonly client: LockClient;
+  /** What a person would read in the log. */
+  readonly log: string[] = [];
+
+  constructor(redis: RedisBackendOptions['redis'], options: LockerOptions = {}) {
+    const tell = (message: string): void => void this.log.push(message);
+    const log = { log: tell, warn: tell, error: tell };
+    this.backend = new RedisBackend({ redis, commandTimeout: 2000, poll: '1m', ...options, log });
+    this.client = new LockClient(
+      this.backend,
+      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+      log,
+    );
+  }
+
+  static async to(redis: RedisBackendOptions['redis'], options?: LockerOptions): Promise<Locker> {
+    const locker = new Locker(redis, options);
+    await locker.client.start();
+    return locker;
+  }
+
+  acquire(name: string, options?: LockOptions): Promise<LockHandle> {
+    return this.client.acquire(name, resolveOptions(options, this.client.defaults));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.shutdown(0);
+  }
+}
+
+let names = 0;
+
+/** A lock name that no other test uses. */
+export const uniqueName = (): string => `fault:${process.pid}:${++names}`;

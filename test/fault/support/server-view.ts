@@ -1,0 +1,153 @@
+import { expect } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { keySpace } from '../../../lib/backends/redis/keys.js';
+import { scripts } from '../../../lib/backends/redis/scripts.generated.js';
+import type { RedisServer } from '../../support/redis-server.js';
+import { until } from './conditions.js';
+
+/** The library's keys with its default prefix. */
+export const keys = keySpace('lock:');
+
+export interface Holder {
+  readonly claim: string;
+  readonly token: number;
+  /** Server time in ms. */
+  readonly expiry: number;
+  readonly state: string;
+}
+
+/** A test's own, direct line to its server. Nothing of the library goes through it. */
+export class ServerView {
+  readonly redis: Redis;
+
+  private constructor(server: Pick<RedisServer, 'port'>) {
+    this.redis = new Redis({ port: server.port, retryStrategy: () => 20, maxRetriesPerRequest: null });
+    this.redis.on('error', () => undefined);
+  }
+
+  static async of(server: Pick<RedisServer, 'port'>): Promise<ServerView> {
+    const view = new ServerView(server);
+    await view.redis.ping();
+    return view;
+  }
+
+  /** Who holds a lock, as the server sees it. */
+  async holder(name: string): Promise<Holder | undefined> {
+    const record = await this.redis.get(keys.forLock(name)[0]);
+    if (record === null) return undefined;
+    const [claim, token, expiry, state] = record.split(' ') as [string, string, string, string];
+    return { claim, token: Number(token), expiry: Number(expiry), state };
+  }
+
+  /** Claims in the queue of a lock, oldest first. */
+  async queue(name: string): Promise<string[]> {
+    return this.redis.zrange(keys.forLock(name)[1], 0, '-1');
+  }
+
+  /** Waits until so many claims stand in the queue and every one of their clients listens. */
+  async queued(name: string, count: number): Promise<string[]> {
+    return until(`${count} waiters of ${name}`, async () => {
+      const claims = await this.queue(name);
+      if (claims.length !== count) return undefined;
+      for (const claim of claims) if ((await this.listeners(claim)) === 0) return undefined;
+      const entries = await this.redis.hvals(keys.forLock(name)[2]);
+      return entries.every((entry) => entry.endsWith(' heard')) ? claims : undefined;
+    });
+  }
+
+  /** What the server last knew of a waiter: heard, asked or deaf. */
+  async standing(name: string, claim: string): Promise<string | undefined> {
+    return (await this.redis.hget(keys.forLock(name)[2], claim))?.split(' ').at(-1);
+  }
+
+  /** How many connections of this server listen for grants to the client of a claim. */
+  async listeners(claim: string): Promise<number> {
+    const [, count] = (await this.redis.pubsub('NUMSUB', keys.channels + claim.split(':')[0]!)) as [string, number];
+    return count;
+  }
+
+  /** Calls of one command since the server started: INFO commandstats. */
+  async calls(command: string): Promise<number> {
+    const stats = await this.redis.info('commandstats');
+    return Number(new RegExp(`^cmdstat_${command.replace('|', '\\|')}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+  }
+
+  async now(): Promise<number> {
+    const [seconds, micros] = (await this.redis.time()) as unknown as [string, string];
+    return Number(seconds) * 1e6 + Number(micros);
+  }
+
+  /** G9 and I4 at the server: no connection but ours, and no key but the register, which goes by itself. */
+  async expectNothingLeft(): Promise<void> {
+    const own = await this.redis.client('ID');
+    await until('every connection of the library is closed', async () => {
+      const list = (await this.redis.client('LIST')) as string;
+      const others = list.split('\n').filter((line) => line !== '' && !line.startsWith(`id=${own} `));
+      return others.every((line) => line.includes(' cmd=monitor ') || line.includes('flags=O '));
+    });
+    const left = (await this.redis.keys('*')).filter((key) => key !== keys.register);
+    // The next test must not fail for this one's sake.
+    if (left.length > 0) await this.redis.del(left);
+    expect(left).toEqual([]);
+    const rest = await this.redis.pttl(keys.register);
+    expect(rest === -2 || (rest > 0 && rest <= 60_000)).toBe(true);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.redis.disconnect();
+  }
+}
+
+export interface ScriptRun {
+  readonly script: string;
+  readonly claim: string;
+  /** The client that sent it: the claim's first half. */
+  readonly client: string;
+}
+
+/** Every script that the server runs from now on, in its order, and everything that scripts publish: MONITOR. */
+export class Monitor {
+  readonly runs: ScriptRun[] = [];
+  /** Claims that were granted by a message, in order. */
+  readonly published: string[] = [];
+  #marks = 0;
+  #seen = 0;
+
+  private constructor(
+    private readonly view: ServerView,
+    private readonly line: Redis,
+  ) {
+    const names = new Map<string, string>(Object.entries(scripts).map(([name, { sha1 }]) => [sha1, name]));
+    line.on('monitor', (_time: string, args: string[]) => {
+      const [command, ...rest] = args as [string, ...string[]];
+      if (command === 'evalsha' || command === 'EVALSHA') {
+        const claim = rest[2 + Number(rest[1])]!;
+        this.runs.push({ script: names.get(rest[0]!) ?? rest[0]!, claim, client: claim.split(':')[0]! });
+      } else if (command === 'PUBLISH') {
+        this.published.push(rest[1]!.split(' ')[0]!);
+      } else if (command === 'echo' && rest[0] === 'mark') {
+        this.#seen += 1;
+      }
+    });
+  }
+
+  static async of(view: ServerView): Promise<Monitor> {
+    return new Monitor(view, await view.redis.monitor());
+  }
+
+  /** Waits until everything that the server has run up to now is in `runs`. */
+  async sync(): Promise<void> {
+    this.#marks += 1;
+    await this.view.redis.echo('mark');
+    await until('the monitor has read everything', () => this.#seen >= this.#marks);
+  }
+
+  /** The scripts that ran since `from`, as 'acquire', 'release', … */
+  since(from: number): string[] {
+    return this.runs.slice(from).map(({ script }) => script);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.line.disconnect();
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A process with one lock client, driven by messages `{ id, method, args }`; answers `{ id, result }` or `{ id, error }`, and
+ * tells `{ event: 'aborted', … }` by itself. test/fault/support/lock-process.ts is the other end.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { LockOptions } from '../../../lib/core/options.js';
+
+// Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
+const built = async (path: string): Promise<unknown> => import(new URL(`../esm/${path}`, import.meta.url).href);
+const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
+const { lockDefaults, resolveOptions } = (await built(
+  'core/options.js',
+)) as typeof import('../../../lib/core/options.js');
+const { RedisBackend } = (await built(
+  'backends/redis/index.js',
+)) as typeof import('../../../lib/backends/redis/index.js');
+
+interface Configuration {
+  redis: string;
+  commandTimeout?: number;
+  poll?: number;
+}
+
+const configuration = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
+const logged: string[] = [];
+const tell = (message: string): void => void logged.push(message);
+const backend = new RedisBackend({
+  commandTimeout: 2000,
+  poll: 60_000,
+  ...configuration,
+  log: { log: tell, warn: tell, error: tell },
+});
+const client = new LockClient(
+  backend,
+  { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+  {
+    log: tell,
+    warn: tell,
+    error: tell,
+  },
+);
+const locks = new Map<string, LockHandle>();
+const unhandled: string[] = [];
+process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
+
+const state = (lock: LockHandle): object => {
+  // isHeld first: it must be right before anything else was asked.
+  const { isHeld } = lock;
+  const { aborted, reason } = lock.signal;
+  const { code, reason: why } = (aborted ? reason : {}) as { code?: string; reason?: string };
+  return { isHeld, aborted, code, reason: why, token: lock.fencingToken };
+};
+
+interface Contention {
+  name: string;
+  counter: string;
+  journal: string;
+  flows: number;
+  fairness: 'handoff' | 'strict';
+  milliseconds: number;
+}
+
+/** `flows` flows that read a number, do something else, and write it back one larger, until the time is up. */
+async function contend({ name, counter, journal, flows, fairness, milliseconds }: Contention): Promise<object> {
+  const redis = new Redis(configuration.redis);
+  const options = resolveOptions({ wait: '1m', fairness }, client.defaults);
+  const end = performance.now() + milliseconds;
+  let calls = 0;
+  let increments = 0;
+  const flow = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const call = calls++;
+      const lock = await client.acquire(name, options);
+      const value = Number((await redis.get(counter)) ?? 0);
+      await turn();
+      await redis.set(counter, value + 1);
+      const entry = { token: lock.fencingToken, claim: lock.hold.claim.claim, call, process: process.pid };
+      await redis.rpush(journal, JSON.stringify(entry));
+      increments += 1;
+      await lock.release();
+    }
+  };
+  await Promise.all(Array.from({ length: flows }, flow));
+  redis.disconnect();
+  return { increments };
+}
+
+const methods: Record<string, (args: never) => unknown> = {
+  async start() {
+    await client.start();
+  },
+  async acquire({ as, name, options }: { as: string; name: string; options: LockOptions }) {
+    const lock = await client.acquire(name, resolveOptions(options, client.defaults));
+    locks.set(as, lock);
+    lock.signal.addEventListener('abort', () => process.send?.({ event: 'aborted', as, ...state(lock) }));
+    return { token: lock.fencingToken, claim: lock.hold.claim.claim };
+  },
+  state: ({ as }: { as: string }) => state(locks.get(as)!),
+  release: ({ as }: { as: string }) => locks.get(as)!.release(),
+  /** Blocks the event loop until the process has been stopped for at least `stall` ms; then looks, before any await. */
+  lookAfterStall({ as, stall }: { as: string; stall: number }) {
+    process.send?.({ event: 'blocked' });
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    let last = performance.now();
+    for (;;) {
+      Atomics.wait(sleeper, 0, 0, 5);
+      const now = performance.now();
+      if (now - last >= stall) return state(locks.get(as)!);
+      last = now;
+    }
+  },
+  contend,
+  logged: () => logged,
+  /** Ends the client and stops listening: the process must end by itself, or something was left. */
+  async shutdown({ timeout }: { timeout: number }) {
+    await client.shutdown(timeout);
+    process.off('message', onMessage);
+    process.channel?.unref();
+    return { unhandled };
+  },
+};
+
+function onMessage({ id, method, args }: { id: number; method: string; args: never }): void {
+  void (async () => {
+    try {
+      process.send?.({ id, result: await methods[method]!(args) });
+    } catch (error) {
+      const { name, message, code, uncertain, reason } = error as Record<string, unknown>;
+      process.send?.({ id, error: { name, message, code, uncertain, reason } });
+    }
+  })();
+}
+process.on('message', onMessage);
+process.send?.({ event: 'ready' });
