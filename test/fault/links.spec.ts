@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { Outcome, rejection, until } from './support/conditions.js';
+import { expectNoLeftovers } from './support/leftovers.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { Monitor, ServerView } from './support/server-view.js';
+import { splitConnection } from './support/split-connection.js';
+
+const COMMAND_TIMEOUT = 300;
+
+describe('a link that breaks, stalls or loses bytes', () => {
+  let redis: RedisServer;
+  let view: ServerView;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    view = await ServerView.of(redis);
+  });
+
+  afterAll(async () => {
+    await view[Symbol.asyncDispose]();
+    await redis.stop();
+  });
+
+  expectNoLeftovers();
+  afterEach(() => view.expectNothingLeft());
+
+  const behind = (proxy: TcpProxy): Promise<Locker> => Locker.to(proxy.url, { commandTimeout: COMMAND_TIMEOUT });
+
+  it.each([
+    ['fixed', { lease: 1500, renew: false }],
+    ['renewed', { lease: 1500, renew: true }],
+  ])("aborts a %s holder on a half-open link by its lease's end at the server", async (_, options) => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    const lock = await locker.acquire(name, options);
+    const aborted = new Promise<unknown>((resolve) =>
+      lock.signal.addEventListener('abort', () => resolve(lock.signal.reason)),
+    );
+    proxy.swallow();
+    // Held is never said at a moment when the server's lease is over. Same machine: one clock.
+    while (!lock.signal.aborted) {
+      const before = Date.now();
+      const { isHeld } = lock;
+      const holder = await view.holder(name);
+      if (isHeld) expect(before).toBeLessThan(holder?.expiry ?? before + 1);
+      else break;
+    }
+    expect(await aborted).toMatchObject({ name: 'LockLostError', code: 'LOCK_LOST', reason: 'expired', key: name });
+    expect(lock.isHeld).toBe(false);
+    await lock.release();
+    await proxy.heal();
+  });
+
+  it('answers unavailable, not contended, on a half-open link, long before the wait is over', async () => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    proxy.swallow();
+    const calls = await view.calls('evalsha');
+    const error = await rejection(locker.acquire(name, { wait: '1m' }));
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true, key: name });
+    expect(await view.calls('evalsha')).toBe(calls);
+    await proxy.heal();
+    // Recovers by itself, on a new connection.
+    const lock = await until('a lock after the link healed', () => locker.acquire(name).catch(() => undefined));
+    await lock.release();
+  });
+
+  it.each([
+    ['and the connection is reset', (proxy: TcpProxy) => proxy.reset()],
+    ['and nothing more is heard', () => undefined],
+  ])('says uncertain when the reply of an acquire is lost %s, and takes the ghost back itself', async (_, then) => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    await using other = await Locker.to(redis.url);
+    proxy.dropReplies();
+    const refused = rejection(locker.acquire(name, { lease: '1m' }));
+    const ghost = await until('the server granted it', () => view.holder(name));
+    const next = other.acquire(name, { wait: '15s' });
+    await view.queued(name, 1);
+    then(proxy);
+    expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+    await proxy.heal();
+    // Far earlier than the ghost's lease: its release was sent behind it and handed the lock on.
+    const lock = await next;
+    expect(lock.fencingToken).toBeGreaterThan(ghost.token);
+    expect(lock.fencingToken).toBeLessThan(ghost.expiry * 1000);
+    await lock.release();
+  });
+
+  it('takes a release whose reply was lost for a release, not for a loss', async () => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    const scope = await locker.client.enter(name, locker.client.defaults);
+    proxy.dropReplies();
+    const left = scope.leave('worked');
+    await until('the server freed it', async () => (await view.holder(name)) === undefined);
+    proxy.reset();
+    await expect(left).resolves.toBeUndefined();
+    await proxy.heal();
+    // The repetition finds nothing, and that is no loss either.
+    await until('the release was repeated', async () => (await view.calls('evalsha')) >= 2);
+    const lock = await until('a new lock', () => locker.acquire(name).catch(() => undefined));
+    await lock.release();
+    expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+  });
+
+  it('keeps a lock whose renewal lost its reply: same token, the renewal is sent again, nothing is lost', async () => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    const lock = await locker.acquire(name, { lease: 3000, renew: true });
+    const first = (await view.holder(name))!;
+    proxy.dropReplies();
+    const renewed = await until('a renewal at the server', async () => {
+      const holder = await view.holder(name);
+      return holder!.expiry > first.expiry ? holder : undefined;
+    });
+    await proxy.heal();
+    proxy.reset();
+    await until('the renewal after the lost one', async () => (await view.holder(name))!.expiry > renewed.expiry);
+    expect(await view.holder(name)).toMatchObject({ token: lock.fencingToken, claim: first.claim });
+    await until('the first lease is over', () => Date.now() > first.expiry + 5);
+    expect(lock.isHeld).toBe(true);
+    expect(lock.signal.aborted).toBe(false);
+    await lock.release();
+    expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+  });
+
+  it('sends nothing later that was asked while Redis could not be reached, and works again by itself', async () => {
+    const name = uniqueName();
+    await using proxy = await TcpProxy.to(redis.port);
+    await using locker = await behind(proxy);
+    await using monitor = await Monitor.of(view);
+    await proxy.refuse();
+    proxy.reset();
+    await until('the loss of the connection was seen', () => proxy.connections === 0);
+    const errors = await Promise.all(
+      [0, 100, 10_000].map((wait) => rejection(locker.acquire(`${name}:${wait}`, { wait, lease: '1m' }))),
+    );
+    for (const error of errors) expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await proxy.heal();
+    const lock = await until('a lock', () => locker.acquire(name).catch(() => undefined));
+    await monitor.sync();
+    const given = await Promise.all([0, 100, 10_000].map((wait) => view.holder(`${name}:${wait}`)));
+    expect(given).toEqual([undefined, undefined, undefined]);
+    expect(monitor.since(0).filter((script) => script === 'acquire').length).toBe(1);
+    await lock.release();
+  });
+
+  describe('of a subscription', () => {
+    it('asks again as soon as a killed subscription is back, and is then served by the release itself', async () => {
+      const name = uniqueName();
+      await using holder = await Locker.to(redis.url);
+      await using waiter = await Locker.to(redis.url);
+      const held = await holder.acquire(name);
+      const next = waiter.acquire(name, { wait: '15s' });
+      const [claim] = await view.queued(name, 1);
+      await using monitor = await Monitor.of(view);
+      await view.redis.client('KILL', 'TYPE', 'pubsub');
+      await until('the waiter asked anew', () => monitor.since(0).includes('acquire'));
+      expect(await view.queued(name, 1)).toEqual([claim]);
+      await held.release();
+      const lock = await next;
+      await monitor.sync();
+      expect(monitor.published).toEqual([claim]);
+      expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
+      await lock.release();
+    });
+
+    it('gets a lock that was freed while nobody could be told, by the poll, with the subscription still down', async () => {
+      const name = uniqueName();
+      await using proxy = await TcpProxy.to(redis.port);
+      await using holder = await Locker.to(redis.url);
+      await using waiter = await Locker.to(splitConnection(redis.port, proxy.port), { poll: 400 });
+      const held = await holder.acquire(name);
+      const next = waiter.acquire(name, { wait: '15s' });
+      await view.queued(name, 1);
+      await proxy.refuse();
+      proxy.reset();
+      await until('the subscription is gone', async () => (await view.listeners(held.hold.claim.claim)) === 0);
+      await held.release();
+      const lock = await next;
+      expect(lock.isHeld).toBe(true);
+      expect(proxy.connections).toBe(0);
+      await lock.release();
+    });
+
+    it('fetches a grant that went into a half-open subscription, by the poll, and replaces the subscription', async () => {
+      const name = uniqueName();
+      await using proxy = await TcpProxy.to(redis.port);
+      await using holder = await Locker.to(redis.url);
+      await using waiter = await Locker.to(splitConnection(redis.port, proxy.port), {
+        poll: 1000,
+        commandTimeout: COMMAND_TIMEOUT,
+      });
+      const held = await holder.acquire(name);
+      const next = new Outcome(waiter.acquire(name, { wait: '15s' }));
+      const [claim] = await view.queued(name, 1);
+      proxy.swallow();
+      await held.release();
+      // The server counts a listener, so it hands the lock on; the message is gone.
+      expect(await view.holder(name)).toMatchObject({ claim, state: 'provisional' });
+      expect(next.settled).toBe(false);
+      await until('the poll found the grant', () => next.settled);
+      const lock = next.value!;
+      expect(await view.holder(name)).toMatchObject({ claim, token: lock.fencingToken, state: 'full' });
+      await lock.release();
+      await proxy.heal();
+    });
+  });
+});

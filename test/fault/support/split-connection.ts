@@ -1,0 +1,16 @@
+import type { RedisConnection } from '../../../lib/backends/redis/index.js';
+
+/**
+ * A connection whose commands and whose subscription take different ways, so that a test can break one of them.
+ * The backend reads its options once for each: first for the commands, then for the subscription.
+ */
+export function splitConnection(commands: number, subscription: number): RedisConnection {
+  let made = 0;
+  return {
+    host: '127.0.0.1',
+    get port() {
+      made += 1;
+      return made === 1 ? commands : subscription;
+    },
+  };
+}
