@@ -1,0 +1,174 @@
+import { describe, expect, it } from '@jest/globals';
+import { settled } from '../../support/virtual-clock.js';
+import { deferred, unanswered } from '../../support/scripted-backend.js';
+import { VirtualClient, watch } from './virtual-client.js';
+
+describe('a hold', () => {
+  it('is held until its lease is over, by the clock and not by a timer', async () => {
+    const { clock, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    expect(lock).toMatchObject({ key: 'a', isHeld: true, depth: 1, remaining: 997 });
+    clock.stall(996);
+    expect(lock).toMatchObject({ isHeld: true, remaining: 1 });
+    clock.stall(1);
+    expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+    expect(() => lock.assertHeld()).toThrow(
+      expect.objectContaining({ code: 'LOCK_LOST', reason: 'expired', key: 'a' }),
+    );
+  });
+
+  it('that is lost stays lost, whatever a late answer says', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: 900, renew: true });
+    const answer = deferred<ReturnType<typeof backend.renewal>[]>();
+    backend.onRenew = () => answer.promise;
+    await clock.advance(300);
+    expect(backend.renewed).toHaveLength(1);
+    await clock.advance(700);
+    expect(lock.isHeld).toBe(false);
+    answer.resolve([backend.renewal(900)]);
+    await settled();
+    expect(lock.isHeld).toBe(false);
+    // The renewal may have reached the backend: the claim is given back all the same.
+    expect(backend.released).toHaveLength(1);
+  });
+
+  it('that was released is not held, and its signal never aborts', async () => {
+    const { clock, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    const { signal } = lock;
+    await lock.release();
+    await clock.advance(5_000);
+    expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+    expect(signal.aborted).toBe(false);
+    await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'released' });
+  });
+
+  it('ends at maxHold though it is renewed; the lock then runs out and is not given back at once', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: 900, renew: true, maxHold: 1_000 });
+    expect(lock.remaining).toBeLessThanOrEqual(1_000);
+    await clock.advance(999);
+    expect(lock.isHeld).toBe(true);
+    await clock.advance(1);
+    expect(lock.signal.reason).toMatchObject({ reason: 'max-hold' });
+    expect(backend.released).toEqual([]);
+    const { length } = backend.renewed;
+    await clock.advance(10_000);
+    expect(backend.renewed).toHaveLength(length);
+    // When the hung work ends after all, the lock is given back.
+    await lock.release();
+    expect(backend.released).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('of a fixed lease can be lengthened by hand, by no less than it has, and is not renewed by itself', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await lock.renew('5s');
+    expect(lock.remaining).toBe(5_000 - 5 - 2);
+    await lock.renew(500);
+    expect(lock.remaining).toBe(5_000 - 5 - 2);
+    await clock.advance(4_000);
+    expect(backend.renewed).toHaveLength(2);
+    expect(lock.isHeld).toBe(true);
+    for (const lease of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 'x' as never]) {
+      await expect(lock.renew(lease)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    }
+    expect(backend.renewed).toHaveLength(2);
+  });
+
+  it('whose renewal by hand is not answered is still held, and says so', async () => {
+    const { backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    backend.onRenew = () => ['unanswered'];
+    await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('whose renewal by hand finds it lost is lost at once', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a');
+    const { signal } = lock;
+    backend.onRenew = () => ['lost'];
+    await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    expect(signal.aborted).toBe(true);
+    await lock.release();
+    await clock.advance(60_000);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('that is released while a renewal by hand is under way leaves no timer behind', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a');
+    const answer = deferred<ReturnType<typeof backend.renewal>[]>();
+    backend.onRenew = () => answer.promise;
+    const renewing = watch(lock.renew());
+    await lock.release();
+    answer.resolve([backend.renewal(30_000)]);
+    await settled();
+    expect(renewing.state).not.toBe('pending');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('whose release is not answered has no loss to tell, and its release never rejects', async () => {
+    const { backend, log, ...v } = world();
+    const scope = await v.enter('a');
+    backend.onRelease = () => Promise.reject(unanswered());
+    await scope.leave('worked');
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe('the signal of a hold, after a blocked event loop', () => {
+  it.each([
+    ['aborted', (signal: AbortSignal) => signal.aborted],
+    ['reason', (signal: AbortSignal) => signal.reason !== undefined],
+    [
+      'throwIfAborted()',
+      (signal: AbortSignal) => {
+        try {
+          signal.throwIfAborted();
+          return false;
+        } catch {
+          return true;
+        }
+      },
+    ],
+  ])('says it at once by `%s`, before any timer had a chance', async (_, ask) => {
+    const { clock, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    const { signal } = lock;
+    expect(ask(signal)).toBe(false);
+    clock.stall(1_000);
+    expect(ask(signal)).toBe(true);
+    expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+  });
+
+  it('is a real AbortSignal: events come once, and it can be combined', async () => {
+    const { clock, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    const { signal } = lock;
+    expect(signal).toBeInstanceOf(AbortSignal);
+    expect(lock.signal).toBe(signal);
+    let events = 0;
+    signal.addEventListener('abort', () => events++);
+    const any = AbortSignal.any([signal]);
+    await clock.advance(1_000);
+    expect(events).toBe(1);
+    expect(any.reason).toBe(signal.reason);
+  });
+
+  it('asked for after the loss is aborted already', async () => {
+    const { clock, ...v } = world();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await clock.advance(2_000);
+    expect(lock.signal.aborted).toBe(true);
+  });
+});
+
+function world() {
+  const v = new VirtualClient();
+  const { clock, backend, log } = v;
+  return { clock, backend, log, acquire: v.acquire.bind(v), enter: v.enter.bind(v) };
+}

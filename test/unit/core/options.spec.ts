@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type LockDefaults,
+  type LockOptions,
+  lockDefaults,
+  readOptions,
+  resolveDefaults,
+  resolveOptions,
+} from '../../../lib/core/options.js';
+
+const resolve = (options: unknown) => resolveOptions(options as LockOptions, lockDefaults);
+const refusal = (start: string, about = '') =>
+  expect.objectContaining({
+    code: 'LOCK_CONFIGURATION',
+    message: expect.stringMatching(new RegExp(`^${start}.*${about}`, 's')),
+  });
+
+describe('the options of a call', () => {
+  it('left out are the defaults', () => {
+    expect(resolve(undefined)).toBe(lockDefaults);
+    expect(resolve({})).toEqual(lockDefaults);
+    expect(resolve({ lease: undefined, wait: undefined, renew: undefined, signal: undefined })).toEqual(lockDefaults);
+  });
+
+  it('override the defaults one by one, in milliseconds', () => {
+    const { signal } = new AbortController();
+    const options = { lease: '5s', wait: 0, renew: true, maxHold: '1m', signal, fairness: 'strict', onLost: 'warn' };
+    expect(resolve(options)).toEqual({ ...options, lease: 5_000, maxHold: 60_000 });
+  });
+
+  it('with a lease are not renewed, unless that is wanted; without one they are, unless it is not wanted', () => {
+    expect(resolve({ lease: 1_000 }).renew).toBe(false);
+    expect(resolve({ lease: 1_000, renew: true }).renew).toBe(true);
+    expect(resolve({ wait: 0 }).renew).toBe(true);
+    expect(resolve({ renew: false }).renew).toBe(false);
+    const longer = resolveDefaults({ lease: '1m' });
+    expect(resolveOptions({}, longer)).toMatchObject({ lease: 60_000, renew: true });
+    expect(resolveOptions({ lease: '1m' }, longer)).toMatchObject({ lease: 60_000, renew: false });
+  });
+
+  it.each([
+    ['lease', [null, 0, 9, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, true, [], new Date(), '', 'soon', 2 ** 31]],
+    ['wait', [null, -1, 1.5, Number.NaN, true, [], new Date(), '', 'soon', 2 ** 31]],
+    ['maxHold', [null, 0, -1, 1.5, Number.NaN, true, [], new Date(), '', 'soon', 2 ** 31]],
+    ['renew', [null, 0, 1, 'true', {}]],
+    ['signal', [null, 0, true, {}, { aborted: false }, new AbortController(), 'stop']],
+    ['fairness', [null, '', 'fair', 'HANDOFF', 0, {}]],
+    ['onLost', [null, '', 'ignore', true, {}]],
+  ])('%s: what it cannot be is refused, and the error names it', (option, values) => {
+    for (const value of values) expect(() => resolve({ [option]: value })).toThrow(refusal(`${option}: `));
+  });
+
+  it.each([null, 5, 'lease', true, [], () => ({}), Symbol('a')])('%p are no options', (value) => {
+    expect(() => resolve(value)).toThrow(refusal('options: '));
+  });
+
+  it.each([
+    ['leese', 'lease'],
+    ['Lease', 'lease'],
+    ['maxhold', 'maxHold'],
+    ['maxHodl', 'maxHold'],
+    ['signals', 'signal'],
+    ['onlost', 'onLost'],
+  ])('%s is unknown, and the error asks for %s', (name, nearest) => {
+    expect(() => resolve({ [name]: 1 })).toThrow(refusal('options: ', `'${name}'.*'${nearest}'`));
+  });
+
+  it('that resemble nothing are unknown, and the error lists what there is', () => {
+    expect(() => resolve({ ttl: 1 })).toThrow(refusal('options: ', `'ttl'.*lease.*wait.*onLost`));
+    expect(() => resolve({ 'x\r\nERROR forged': 1 })).toThrow(refusal('options: ', String.raw`x\\r\\nERROR`));
+  });
+
+  it('are read once each, so that a getter cannot change its mind', () => {
+    const reads: string[] = [];
+    const options = Object.defineProperties(
+      {},
+      Object.fromEntries(
+        Object.entries({ lease: 100, wait: 5, renew: true, maxHold: 7, fairness: 'strict', onLost: 'warn' }).map(
+          ([name, value]) => [name, { enumerable: true, get: () => (reads.push(name), value) }],
+        ),
+      ),
+    );
+    expect(resolve(options)).toMatchObject({ lease: 100, wait: 5 });
+    expect(reads).toEqual([...new Set(reads)]);
+    expect(reads).toHaveLength(6);
+  });
+
+  it('come from own properties only: __proto__ in JSON is an unknown name, an inherited option is none', () => {
+    expect(() => resolve(JSON.parse('{"__proto__": {"wait": 0}}'))).toThrow(refusal('options: ', '__proto__'));
+    expect(resolve(Object.create({ wait: 0 }))).toEqual(lockDefaults);
+    expect(resolve(Object.assign(Object.create(null), { wait: 0 })).wait).toBe(0);
+    expect(({} as { wait?: number }).wait).toBeUndefined();
+  });
+});
+
+describe("the module's defaults", () => {
+  it('stand between the library and the call', () => {
+    const defaults = resolveDefaults({ lease: '10s', wait: 1, maxHold: '5m', fairness: 'strict', onLost: 'warn' });
+    expect(defaults).toEqual({
+      lease: 10_000,
+      wait: 1,
+      renew: true,
+      maxHold: 300_000,
+      signal: undefined,
+      fairness: 'strict',
+      onLost: 'warn',
+    });
+    expect(resolveOptions({ wait: 2 }, defaults)).toEqual({ ...defaults, wait: 2 });
+  });
+
+  it('are checked like the options of a call', () => {
+    for (const [option, value] of Object.entries({ lease: 0, wait: -1, maxHold: 'x', fairness: 'x', onLost: 'x' })) {
+      expect(() => resolveDefaults({ [option]: value } as LockDefaults)).toThrow(refusal(`${option}: `));
+    }
+  });
+});
+
+describe('readOptions', () => {
+  it('answers a plain copy, with what the names hold', () => {
+    const source = { a: 1, b: undefined };
+    const copy = readOptions('forRoot()', source, ['a', 'b', 'c']);
+    expect(copy).toEqual(source);
+    expect(copy).not.toBe(source);
+    expect(() => readOptions('forRoot()', { d: 1 }, ['a'])).toThrow(refusal(String.raw`forRoot\(\): `, `'d'`));
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { settled } from '../../support/virtual-clock.js';
+import { VirtualClient } from './virtual-client.js';
+
+describe('the watchdog', () => {
+  it('renews every third of the lease, until the release', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: '9s', renew: true });
+    await v.clock.advance(2_999);
+    expect(v.backend.renewed).toEqual([]);
+    await v.clock.advance(1);
+    expect(v.backend.renewed).toMatchObject([{ name: 'a', lease: 9_000, fencingToken: lock.fencingToken }]);
+    await v.clock.advance(60_000);
+    expect(v.backend.renewed).toHaveLength(21);
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+    await v.clock.advance(60_000);
+    expect(v.backend.renewed).toHaveLength(21);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('tries again well inside the lease when a renewal went unanswered, and the lock survives', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: '12s', renew: true });
+    const { onRenew } = v.backend;
+    v.backend.onRenew = () => ['unanswered'];
+    await v.clock.advance(9_000);
+    const tries = v.backend.renewed.length;
+    expect(tries).toBeGreaterThan(2);
+    v.backend.onRenew = onRenew;
+    await v.clock.advance(2_500);
+    expect(lock.isHeld).toBe(true);
+    await v.clock.advance(60_000);
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('repeats an unanswered renewal as soon as calls succeed again, and no other one', async () => {
+    const v = new VirtualClient();
+    await v.acquire('a', { lease: '30s', renew: true });
+    await v.clock.advance(1_000);
+    await v.acquire('b', { lease: '120s', renew: true });
+    const { onRenew } = v.backend;
+    v.backend.onRenew = () => ['unanswered'];
+    await v.clock.advance(9_000);
+    expect(v.backend.renewed.map(({ name }) => name)).toEqual(['a']);
+    v.backend.onRenew = onRenew;
+    v.backend.events.recovered();
+    await settled();
+    expect(v.backend.renewed.map(({ name }) => name)).toEqual(['a', 'a']);
+  });
+
+  it('signals a loss not later than validUntil, while nothing is answered (G8)', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: '12s', renew: true });
+    const { signal, remaining } = lock;
+    v.backend.onRenew = () => new Promise(() => undefined);
+    let lostAt: number | undefined;
+    signal.addEventListener('abort', () => (lostAt = v.clock.now()));
+    const end = v.clock.now() + remaining;
+    await v.clock.advance(20_000);
+    expect(lostAt).toBe(end);
+    expect(signal.reason).toMatchObject({ reason: 'expired' });
+  });
+
+  it('lets no renewal cover up a loss: after a stall the lease is checked first', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: '9s', renew: true });
+    v.clock.stall(9_000);
+    await v.clock.advance(0);
+    expect(v.backend.renewed).toEqual([]);
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+  });
+
+  it('confirms a pushed grant before a third of it is over, though the lease is fixed', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = v.acquire('a', { lease: '30s' });
+    await settled();
+    v.push({ lease: 3_000 });
+    const lock = await waiting;
+    await v.clock.advance(999);
+    expect(v.backend.renewed).toEqual([]);
+    await v.clock.advance(2);
+    expect(v.backend.renewed).toHaveLength(1);
+    // Up to its end, not beyond.
+    expect(v.backend.renewed[0]!.lease).toBeLessThanOrEqual(29_000);
+    await v.clock.advance(20_000);
+    expect(lock.isHeld).toBe(true);
+    expect(v.backend.renewed).toHaveLength(1);
+    await v.clock.advance(9_500);
+    expect(lock.isHeld).toBe(false);
+  });
+
+  it('needs no confirmation for a hold that ends sooner', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = v.acquire('a');
+    await settled();
+    v.push();
+    await (await waiting).release();
+    expect(v.backend.log).toEqual(['acquire a', 'release a']);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('renews 5,000 locks of 10 s in at most 10 requests per second', async () => {
+    const v = new VirtualClient();
+    for (let step = 0; step < 100; step++) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) => v.acquire(`${step}:${index}`, { lease: '10s', renew: true })),
+      );
+      await v.clock.advance(100);
+    }
+    let requests = 0;
+    const { onRenew } = v.backend;
+    v.backend.onRenew = (holds) => {
+      requests += Math.ceil(holds.length / 500);
+      return onRenew(holds);
+    };
+    v.backend.renewed.length = 0;
+    await v.clock.advance(20_000);
+    expect(requests).toBeLessThanOrEqual(200);
+    // Every lock was renewed at least every half of its lease.
+    expect(v.backend.renewed.length).toBeGreaterThanOrEqual(5_000 * 4);
+  });
+
+  it('of one hold that is lost goes on with the others', async () => {
+    const v = new VirtualClient();
+    const [a, b] = [
+      await v.acquire('a', { lease: '9s', renew: true }),
+      await v.acquire('b', { lease: '9s', renew: true }),
+    ];
+    v.backend.onRenew = (holds) => holds.map(({ name, lease }) => (name === 'a' ? 'lost' : v.backend.renewal(lease)));
+    await v.clock.advance(3_000);
+    expect(a.signal.reason).toMatchObject({ reason: 'revoked' });
+    expect(v.backend.released.map(({ name }) => name)).toEqual(['a']);
+    await v.clock.advance(60_000);
+    expect(b.isHeld).toBe(true);
+    expect(v.backend.renewed.filter(({ name }) => name === 'a')).toHaveLength(1);
+  });
+});

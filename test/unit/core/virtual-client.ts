@@ -1,0 +1,51 @@
+import { LockClient } from '../../../lib/core/lock-client.js';
+import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { LockScope } from '../../../lib/core/lock-scope.js';
+import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { ScriptedBackend } from '../../support/scripted-backend.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+/** A client in virtual time, on a backend that does what the test says. */
+export class VirtualClient {
+  readonly clock = new VirtualClock();
+  readonly backend = new ScriptedBackend(this.clock);
+  readonly log = new KeptLog();
+  readonly client: LockClient;
+
+  constructor({ maxWaiters = 1000, maxLocalHandoffs = 16 } = {}) {
+    const settings = { defaults: lockDefaults, maxWaiters, maxLocalHandoffs };
+    this.client = new LockClient(this.backend, settings, this.log, this.clock);
+    void this.client.start();
+  }
+
+  acquire(name: string, options: LockOptions = {}): Promise<LockHandle> {
+    return this.client.acquire(name, resolveOptions(options, lockDefaults));
+  }
+
+  enter(name: string, options: LockOptions = {}): Promise<LockScope> {
+    return this.client.enter(name, resolveOptions(options, lockDefaults));
+  }
+
+  /** From now on the backend lets everybody wait, and is asked again in 5 s. */
+  letWait(): void {
+    this.backend.onAcquire = () => ({ status: 'queued', askAt: this.clock.now() + 5_000 });
+  }
+
+  /** A message that the lock was granted to this claim (default: the last one that asked). */
+  push({ claim = this.backend.acquired.at(-1)!, lease = 3_000, bounded = true, token = 9_000_000 } = {}): void {
+    const validUntil = bounded ? this.clock.now() + lease : undefined;
+    const { name, claim: id } = claim;
+    this.backend.events.granted({ name, claim: id, fencingToken: token, tokensUntil: token, validUntil });
+  }
+}
+
+/** What became of a promise so far. */
+export function watch(promise: Promise<unknown>): { state: 'pending' | 'resolved' | 'rejected'; reason?: unknown } {
+  const seen: ReturnType<typeof watch> = { state: 'pending' };
+  promise.then(
+    () => (seen.state = 'resolved'),
+    (reason: unknown) => Object.assign(seen, { state: 'rejected', reason }),
+  );
+  return seen;
+}
