@@ -148,7 +148,8 @@ export class Claim implements AcquireRequest {
     this.asking = false;
     this.heard = false;
     const uncertain = error instanceof LockUnavailableError && error.uncertain;
-    if (uncertain) this.lateUntil = this.clock.now() + this.backend.commandTimeout;
+    // Sent by now; and the server's clock is known to within the time that an answer may take.
+    if (uncertain) this.lateUntil = this.clock.now() + 2 * this.backend.commandTimeout;
     if (this.phase === 'closed') {
       // Its release may have been executed before the lost question is.
       if (uncertain) void this.releases.release(this, this.lease, this.lateUntil);

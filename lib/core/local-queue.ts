@@ -111,6 +111,14 @@ export class LocalQueue implements ClaimOwner {
   }
 
   refused(error: LockError): void {
+    const head = this.first()!;
+    if (this.callers.size > 1 && this.host.clock.now() >= head.giveUpAt && error.code === 'LOCK_UNAVAILABLE') {
+      // Its time was too short to learn more; those behind have longer.
+      this.remove(head);
+      head.reject(error);
+      this.claim!.ask();
+      return;
+    }
     // Those behind would learn the same, one command time-out later each.
     const callers = [...this.callers];
     const claim = this.claim!;

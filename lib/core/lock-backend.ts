@@ -9,7 +9,7 @@
  */
 export interface LockBackend {
   /**
-   * Longest time in ms for an answer. A question that went unanswered is not executed later than this after it was given up.
+   * Longest time in ms for an answer. A question that went unanswered is not executed later than twice this after it failed.
    */
   readonly commandTimeout: number;
   /** A waiting claim that has not asked again for twice this time (ms) counts as dead. */

@@ -2,9 +2,12 @@ import type { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../errors/lock-errors.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { addressOf, breakConnection, endConnection, streamOf } from './redis-connection.js';
-import { isMissingScript, isReadOnly, isRefused, toLockError } from './redis-errors.js';
+import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
+
+/** Pause (ms) before a server that refused what locks need is asked again. */
+const refusedPause = 5000;
 
 export type ScriptName = keyof typeof scripts;
 
@@ -28,8 +31,8 @@ export class CommandConnection {
   private silentSince: number | undefined;
   /** Whether the log says that Redis is away. */
   private told = false;
+  private loading: Promise<unknown> | undefined;
   private waiters: Array<() => void> = [];
-  private handshake: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly redis: Redis,
@@ -39,10 +42,6 @@ export class CommandConnection {
   ) {
     this.address = addressOf(redis);
     redis.on('error', (error) => (this.lastError = error));
-    redis.on('connect', () => {
-      // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
-      this.handshake = setTimeout(() => this.reset(), Math.max(1000, 3 * commandTimeout)).unref();
-    });
     redis.on('ready', () => void this.setUp());
     redis.on('close', () => {
       this.wentDown();
@@ -83,20 +82,25 @@ export class CommandConnection {
   }
 
   /**
-   * Runs a script; rejects with whatever ioredis rejects with. `stillWanted` is asked before it is sent a second time.
+   * Runs a script; rejects with whatever ioredis rejects with.
    * @param args keys, then arguments
    */
-  run(name: ScriptName, keyCount: number, args: Array<string | number>, stillWanted: () => boolean): Promise<unknown> {
-    const { sha1, source } = scripts[name];
+  run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
     this.begin();
-    return this.redis.evalsha(sha1, keyCount, ...args).then(this.answered, (error: unknown) => {
-      this.end();
-      if (isReadOnly(error)) this.reset();
-      if (!isMissingScript(error) || !stillWanted()) throw error;
-      // SCRIPT FLUSH, or a server that was restarted behind a proxy.
-      this.begin();
-      return this.redis.eval(source, keyCount, ...args).finally(() => this.end());
-    });
+    return this.redis.evalsha(scripts[name].sha1, keyCount, ...args).then(this.answered, this.failed);
+  }
+
+  /** Gives the server the scripts again: SCRIPT FLUSH, or a server that was restarted behind a proxy. */
+  async loadScripts(): Promise<void> {
+    this.loading ??= Promise.all(Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source))).finally(
+      () => (this.loading = undefined),
+    );
+    await this.loading;
+  }
+
+  /** The latest server time (µs) at which a command that is sent now may still be executed. */
+  latestUseful(now: number): number {
+    return this.serverClock.latest(now + this.commandTimeout) ?? 0;
   }
 
   /** Ends the connection for good; settles when it is closed. */
@@ -107,22 +111,23 @@ export class CommandConnection {
   }
 
   private async setUp(): Promise<void> {
-    clearTimeout(this.handshake);
     this.serverClock.forget();
     const sentAt = performance.now();
     this.begin();
     try {
       const [time] = await Promise.all([
         this.redis.time() as unknown as Promise<Array<string | number>>,
-        ...Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source)),
+        this.loadScripts(),
       ]);
       this.serverClock.observe(Number(time[0]) * 1e6 + Number(time[1]), sentAt);
     } catch (error) {
       this.lastError = error;
-      // What Redis refuses today it will refuse in a second; ioredis would stay connected and never try again.
-      if (!this.closed) this.log.error(toLockError(error, this.address).message);
-      if (isRefused(error)) return this.wakeWaiters();
-      return this.reset();
+      if (!isRefused(error)) return this.reset();
+      // Somebody has to change the permissions: say so once, and look again now and then.
+      if (!this.told && !this.closed) this.log.error(toLockError(error, this.address).message);
+      this.told = true;
+      setTimeout(() => this.reset(), refusedPause).unref();
+      return this.wakeWaiters();
     } finally {
       this.end();
     }
@@ -137,7 +142,6 @@ export class CommandConnection {
   }
 
   private wentDown(): void {
-    clearTimeout(this.handshake);
     this.usable = false;
     this.silentSince ??= performance.now();
     if (this.closed) return this.wakeWaiters();
@@ -162,6 +166,12 @@ export class CommandConnection {
   private readonly answered = (reply: unknown): unknown => {
     this.end();
     return reply;
+  };
+
+  private readonly failed = (error: unknown): never => {
+    this.end();
+    if (isReadOnly(error)) this.reset();
+    throw error;
   };
 
   private begin(): void {

@@ -13,11 +13,12 @@ import type {
 } from '../../core/lock-backend.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { LockUnavailableError } from '../../errors/lock-errors.js';
+import { CallBatches } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
-import { isPassing, toLockError } from './redis-errors.js';
-import { type AcquireAnswer, decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
+import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
+import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
 import { Subscriber } from './subscriber.js';
 
 export interface RedisBackendOptions {
@@ -39,7 +40,9 @@ const renewalBatch = 500;
 /** Pause (ms) before a server that is busy or loading is asked again. */
 const passingPause = 100;
 
-const always = (): boolean => true;
+const defaultRedis = 'redis://127.0.0.1:6379';
+
+const late = new Error('the question reached it too late');
 
 /** Locks on one Redis server: the scripts, a connection for them, and one on which grants arrive. */
 export class RedisBackend implements LockBackend {
@@ -48,24 +51,31 @@ export class RedisBackend implements LockBackend {
   readonly claimWindow = claimWindow;
 
   private readonly keys: KeySpace;
+  private readonly calls: CallBatches;
   private readonly connection: CommandConnection;
   private subscriber: Subscriber | undefined;
   private events: LockBackendEvents | undefined;
 
   constructor(private readonly options: RedisBackendOptions) {
-    const { redis = 'redis://127.0.0.1:6379', keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
+    const { redis = defaultRedis, keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
     this.poll = parseDuration('poll', poll, { min: 100 });
     this.keys = keySpace(keyPrefixOf(redis) + keyPrefix);
-    this.connection = new CommandConnection(createConnection(redis), this.commandTimeout, options.log, () => {
-      this.events?.recovered();
-    });
+    this.connection = new CommandConnection(
+      createConnection(redis, this.commandTimeout),
+      this.commandTimeout,
+      options.log,
+      () => {
+        this.events?.recovered();
+      },
+    );
+    this.calls = new CallBatches(this.connection, this.keys.register, this.keys.channels);
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
     this.events = events;
     this.subscriber = new Subscriber(
-      createConnection(this.options.redis ?? 'redis://127.0.0.1:6379'),
+      createConnection(this.options.redis ?? defaultRedis, this.commandTimeout),
       this.keys.channels + clientId,
       this.commandTimeout,
       (message) => {
@@ -78,55 +88,41 @@ export class RedisBackend implements LockBackend {
     await this.connection.start();
   }
 
-  async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    for (;;) {
-      if (!this.connection.usable) {
-        await this.connection.whenUsable(request.giveUpAt);
-        if (!request.isWanted())
-          throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
-      }
-      const sentAt = performance.now();
-      let answer: AcquireAnswer;
-      try {
-        answer = decodeAcquire(await this.ask(request, sentAt));
-      } catch (error) {
-        if (isPassing(error) && request.isWanted() && performance.now() + passingPause < request.giveUpAt) {
-          await sleep(passingPause);
-          if (request.isWanted()) continue;
-        }
-        throw toLockError(error, this.connection.address, request.name);
-      }
-      this.connection.serverClock.observe(answer.now, sentAt);
-      switch (answer.status) {
-        case 'granted':
-          return {
-            status: 'granted',
-            fencingToken: answer.fencingToken,
-            validUntil: certainUntil(sentAt, answer.lease),
-            tokensUntil: answer.tokensUntil,
-            othersWait: answer.waiters > 0,
-          };
-        case 'contended':
-          return { status: 'contended', rest: answer.rest };
-        case 'queued':
-          return this.queued(request, sentAt, answer.rest, answer.heard);
-        case 'late':
-          // The estimate of the server's clock was off, and is right now. Whoever gave up meanwhile must not be served.
-          if (request.isWanted() && performance.now() - sentAt < this.commandTimeout) continue;
-          throw new LockUnavailableError('Redis was reached too late.', { key: request.name });
-      }
-    }
+  acquire(request: AcquireRequest): Promise<AcquireReply> {
+    if (!this.connection.usable) return this.acquireLater(request);
+    return new Promise((resolve, reject) => {
+      this.calls.add('acquire', {
+        keys: this.keys.forLock(request.name),
+        args: [request.claim, request.lease, request.reserve, request.enqueue ? this.patience : 0],
+        answered: (reply, sentAt) => {
+          const answer = decodeAcquire(reply, sentAt);
+          if (answer.status === 'late') this.askAgain(request, late, sentAt).then(resolve, reject);
+          else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
+        },
+        failed: (error) => {
+          this.askAgain(request, error, performance.now()).then(resolve, reject);
+        },
+      });
+    });
   }
 
-  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
-    if (!this.connection.usable) await this.connection.whenUsable(Number.POSITIVE_INFINITY);
-    try {
-      const [record, queue, waiters] = this.keys.forLock(name);
-      const args = [record, queue, waiters, this.keys.register, claim, this.keys.channels];
-      return decodeRelease(await this.connection.run('release', 4, args, always));
-    } catch (error) {
-      throw toLockError(error, this.connection.address, name);
-    }
+  release(claim: ClaimRef): Promise<ReleaseReply> {
+    if (!this.connection.usable) return this.releaseLater(claim);
+    return new Promise((resolve, reject) => {
+      this.calls.add('release', {
+        keys: this.keys.forLock(claim.name),
+        args: [claim.claim],
+        answered: (reply) => resolve(decodeRelease(reply)),
+        failed: (error) => {
+          if (isMissingScript(error))
+            this.connection
+              .loadScripts()
+              .then(() => this.release(claim))
+              .then(resolve, reject);
+          else reject(toLockError(error, this.connection.address, claim.name));
+        },
+      });
+    });
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
@@ -141,27 +137,27 @@ export class RedisBackend implements LockBackend {
     await Promise.all([this.subscriber?.close(), this.connection.close()]);
   }
 
-  private ask(request: AcquireRequest, sentAt: number): Promise<unknown> {
-    const [record, queue, waiters] = this.keys.forLock(request.name);
-    const notAfter = this.connection.serverClock.latest(sentAt + this.commandTimeout)!;
-    const patience = request.enqueue ? this.patience : 0;
-    return this.connection.run(
-      'acquire',
-      4,
-      [
-        record,
-        queue,
-        waiters,
-        this.keys.register,
-        request.claim,
-        request.lease,
-        notAfter,
-        request.reserve,
-        patience,
-        this.keys.channels,
-      ],
-      () => request.isWanted(),
-    );
+  private async acquireLater(request: AcquireRequest): Promise<AcquireReply> {
+    await this.connection.whenUsable(request.giveUpAt);
+    if (!request.isWanted()) throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
+    return this.acquire(request);
+  }
+
+  private async releaseLater(claim: ClaimRef): Promise<ReleaseReply> {
+    await this.connection.whenUsable(Number.POSITIVE_INFINITY);
+    return this.release(claim);
+  }
+
+  /** What was not executed is asked again, as long as somebody wants it: a claim that was given up must not be served. */
+  private async askAgain(request: AcquireRequest, error: unknown, sentAt: number): Promise<AcquireReply> {
+    if (isPassing(error) && performance.now() + passingPause < request.giveUpAt) await sleep(passingPause);
+    else if (isMissingScript(error)) await this.connection.loadScripts().catch(() => undefined);
+    // 'late': the estimate of the server's clock was off, and the answer has put it right.
+    else if (error !== late || performance.now() - sentAt >= this.commandTimeout) {
+      throw toLockError(error, this.connection.address, request.name);
+    }
+    if (!request.isWanted()) throw new LockUnavailableError('Given up meanwhile.', { key: request.name });
+    return this.acquire(request);
   }
 
   /** A waiter that has not asked again for this long (ms) counts as dead. */
@@ -169,7 +165,11 @@ export class RedisBackend implements LockBackend {
     return 2 * this.poll + this.commandTimeout;
   }
 
-  private queued(request: AcquireRequest, sentAt: number, rest: number, heard: boolean): AcquireReply {
+  private queued(
+    request: AcquireRequest,
+    sentAt: number,
+    { rest, heard }: { readonly rest: number; readonly heard: boolean },
+  ): AcquireReply {
     this.subscriber?.listen();
     if (!heard) this.subscriber?.missed(sentAt);
     else if (request.again) void this.subscriber?.check();
@@ -178,7 +178,7 @@ export class RedisBackend implements LockBackend {
     return { status: 'queued', askAt: performance.now() + pause };
   }
 
-  private async renewBatch(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+  private async renewBatch(holds: readonly RenewRequest[], again = false): Promise<RenewReply[]> {
     if (!this.connection.usable) return holds.map(() => 'unanswered');
     const sentAt = performance.now();
     try {
@@ -188,15 +188,17 @@ export class RedisBackend implements LockBackend {
         keys.push(...this.keys.forLock(name));
         args.push(claim, fencingToken, lease, reserve);
       }
-      const answer = decodeRenew(await this.connection.run('renew', keys.length, keys.concat(args), always));
+      const answer = decodeRenew(await this.connection.run('renew', keys.length, keys.concat(args)));
       this.connection.serverClock.observe(answer.now, sentAt);
       return answer.holds.map((hold) => {
         if (hold === 'lost') return hold;
         const [rest, tokensUntil, waiters] = hold;
         return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: waiters > 0 };
       });
-    } catch {
-      return holds.map(() => 'unanswered');
+    } catch (error) {
+      if (!isMissingScript(error) || again) return holds.map(() => 'unanswered');
+      await this.connection.loadScripts().catch(() => undefined);
+      return this.renewBatch(holds, true);
     }
   }
 

@@ -30,8 +30,23 @@ const safe: object = {
     Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
 };
 
-/** A connection of our own, not opened yet. @throws LockConfigurationError for what is no standalone Redis. */
-export function createConnection(connection: RedisConnection): Redis {
+/**
+ * A connection of our own, not opened yet.
+ * @param commandTimeout longest time in ms for an answer of Redis
+ * @throws LockConfigurationError for what is no standalone Redis.
+ */
+export function createConnection(connection: RedisConnection, commandTimeout: number): Redis {
+  const redis = newClient(connection);
+  let handshake: NodeJS.Timeout | undefined;
+  // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
+  redis.on('connect', () => {
+    handshake = setTimeout(() => breakConnection(redis), Math.max(1000, 3 * commandTimeout)).unref();
+  });
+  for (const event of ['ready', 'close', 'end'] as const) redis.on(event, () => clearTimeout(handshake));
+  return redis;
+}
+
+function newClient(connection: RedisConnection): Redis {
   // Not `new Redis(url, safe)`: there, what the URL's query says would win.
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).duplicate(safe);
   if (isClient(connection)) {

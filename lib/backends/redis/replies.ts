@@ -1,38 +1,30 @@
-import type { ReleaseReply } from '../../core/lock-backend.js';
+import { certainUntil } from '../../core/clock.js';
+import type { AcquireReply, ReleaseReply } from '../../core/lock-backend.js';
 
-/** What the scripts answer (their REPLY headers), decoded. Server times in µs, lengths in ms. */
+/** What the acquire script answers for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
-  | {
-      readonly status: 'granted';
-      readonly now: number;
-      readonly fencingToken: number;
-      readonly lease: number;
-      readonly tokensUntil: number;
-      readonly waiters: number;
-    }
-  | { readonly status: 'contended'; readonly now: number; readonly rest: number }
-  | { readonly status: 'queued'; readonly now: number; readonly rest: number; readonly heard: boolean }
-  | { readonly status: 'late'; readonly now: number };
+  | Exclude<AcquireReply, { status: 'queued' }>
+  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean }
+  | { readonly status: 'late' };
 
-export function decodeAcquire(reply: unknown): AcquireAnswer {
-  const answer = reply as readonly [string, number, number, number, number | string, number];
-  const [status, now] = answer;
-  switch (status) {
+/** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
+export function decodeAcquire(reply: unknown, sentAt: number): AcquireAnswer {
+  const answer = reply as readonly [string, number, number, number | string, number];
+  switch (answer[0]) {
     case 'granted':
       return {
-        status,
-        now,
-        fencingToken: answer[2],
-        lease: answer[3],
-        tokensUntil: answer[4] as number,
-        waiters: answer[5],
+        status: 'granted',
+        fencingToken: answer[1],
+        validUntil: certainUntil(sentAt, answer[2]),
+        tokensUntil: answer[3] as number,
+        othersWait: answer[4] > 0,
       };
     case 'contended':
-      return { status, now, rest: answer[2] };
+      return { status: 'contended', rest: answer[1] };
     case 'queued':
-      return { status, now, rest: answer[2], heard: answer[4] === 'heard' };
+      return { status: 'queued', rest: answer[1], heard: answer[3] === 'heard' };
     case 'late':
-      return { status, now };
+      return { status: 'late' };
     default:
       throw new Error(`the acquire script answered ${JSON.stringify(reply)}`);
   }

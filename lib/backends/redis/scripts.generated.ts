@@ -1,13 +1,24 @@
 // Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run `npm run lua`.
 export const scripts = {
   acquire: {
-    source: `local record_key, queue_key, waiters_key, register_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local claim, lease, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
+    source: `local register_key = KEYS[1]
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+end
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
+end
+return {'failed', type(result) == 'table' and result.err or result}
+end
+local channel_prefix = ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
-if now > tonumber(ARGV[3]) then
-return {'late', now}
+if now > tonumber(ARGV[1]) then
+return {now, 'late'}
 end
 local guard = 60000
 local function digits(token)
@@ -35,12 +46,6 @@ end
 write(to, token, now_ms + length, state)
 return token, top
 end
-local record = redis.call('GET', record_key)
-if not record and redis.call('EXISTS', queue_key) == 0 then
-local token, top = grant(claim, lease, 'full', reserve)
-return {'granted', now, token, lease, top, 0}
-end
-local patience, channel_prefix = tonumber(ARGV[5]), ARGV[6]
 local function read(text)
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
 if not holder then
@@ -60,8 +65,8 @@ local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
 local function leave_queue(claim)
-redis.call('ZREM', queue_key, claim)
 redis.call('HDEL', waiters_key, claim)
+return redis.call('ZREM', queue_key, claim) == 1
 end
 local window = 3000
 local function serve(caller)
@@ -93,13 +98,20 @@ place = place + 1
 end
 end
 end
+local function ask(claim, lease, reserve, patience)
+local record = redis.call('GET', record_key)
 if not record then
+if redis.call('EXISTS', queue_key) == 1 then
 local served = serve(claim)
 record = redis.call('GET', record_key)
 if served == claim or not record then
 leave_queue(claim)
 local token, top = grant(claim, lease, 'full', reserve)
-return {'granted', now, token, lease, top, redis.call('ZCARD', queue_key)}
+return {'granted', token, lease, top, redis.call('ZCARD', queue_key)}
+end
+else
+local token, top = grant(claim, lease, 'full', reserve)
+return {'granted', token, lease, top, 0}
 end
 end
 local holder, token, expiry, state = read(record)
@@ -110,11 +122,11 @@ leave_queue(claim)
 expiry = now_ms + lease
 write(claim, token, expiry, 'full')
 end
-return {'granted', now, token, expiry - now_ms, raise_register(token + reserve), redis.call('ZCARD', queue_key)}
+return {'granted', token, expiry - now_ms, raise_register(token + reserve), redis.call('ZCARD', queue_key)}
 end
 local rest = expiry - now_ms
 if patience == 0 then
-return {'contended', now, rest}
+return {'contended', rest}
 end
 local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
 if not redis.call('ZRANK', queue_key, claim) then
@@ -126,29 +138,31 @@ if redis.call('PTTL', queue_key) < patience then
 redis.call('PEXPIRE', queue_key, patience)
 redis.call('PEXPIRE', waiters_key, patience)
 end
-return {'queued', now, rest, redis.call('ZRANK', queue_key, claim), standing}`,
-    sha1: 'dfbeb4f4e68dce97a99dc88e544cdc7124635e94',
+return {'queued', rest, redis.call('ZRANK', queue_key, claim), standing}
+end
+local reply = {now}
+for position = 1, (#ARGV - 2) / 4 do
+choose(position)
+local base = position * 4 - 1
+reply[position + 1] = isolated(ask, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
+end
+return reply`,
+    sha1: '814909b885c2a7a05ca499ddbd24d1d377796d7e',
   },
   release: {
-    source: `local record_key, queue_key, waiters_key, register_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local claim, channel_prefix = ARGV[1], ARGV[2]
-local outcome
-local record = redis.call('GET', record_key)
-if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then
-redis.call('DEL', record_key)
-outcome = 'released'
-if redis.call('EXISTS', queue_key) == 0 then
-return outcome
+    source: `local register_key = KEYS[1]
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
 end
-redis.call('ZREM', queue_key, claim)
-redis.call('HDEL', waiters_key, claim)
-else
-outcome = redis.call('ZREM', queue_key, claim) == 1 and 'cancelled' or 'absent'
-redis.call('HDEL', waiters_key, claim)
-if record or redis.call('EXISTS', queue_key) == 0 then
-return outcome
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
 end
+return {'failed', type(result) == 'table' and result.err or result}
 end
+local channel_prefix = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
@@ -197,8 +211,8 @@ local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
 local function leave_queue(claim)
-redis.call('ZREM', queue_key, claim)
 redis.call('HDEL', waiters_key, claim)
+return redis.call('ZREM', queue_key, claim) == 1
 end
 local window = 3000
 local function serve(caller)
@@ -230,12 +244,46 @@ place = place + 1
 end
 end
 end
+local function release(claim)
+local outcome
+local record = redis.call('GET', record_key)
+if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then
+redis.call('DEL', record_key)
+outcome = 'released'
+if redis.call('EXISTS', queue_key) == 0 then
+return outcome
+end
+leave_queue(claim)
+else
+outcome = leave_queue(claim) and 'cancelled' or 'absent'
+if record then
+return outcome
+end
+end
 serve(nil)
-return outcome`,
-    sha1: '9f547a70499d2b819c9500141e97ebaef8fa1fd7',
+return outcome
+end
+local reply = {}
+for position = 1, #ARGV - 1 do
+choose(position)
+reply[position] = isolated(release, ARGV[position + 1])
+end
+return reply`,
+    sha1: 'c785da6b909db5d4a6a3388d9d581f9300947d90',
   },
   renew: {
     source: `local register_key = KEYS[1]
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+end
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
+end
+return {'failed', type(result) == 'table' and result.err or result}
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
@@ -253,7 +301,7 @@ return top
 end
 local reply = {now}
 for hold = 1, #ARGV / 4 do
-local record_key, queue_key, waiters_key = KEYS[hold * 3 - 1], KEYS[hold * 3], KEYS[hold * 3 + 1]
+choose(hold)
 local claim, known_token, lease, reserve = ARGV[hold * 4 - 3], tonumber(ARGV[hold * 4 - 2]), tonumber(ARGV[hold * 4 - 1]), tonumber(ARGV[hold * 4])
 local record = redis.pcall('GET', record_key)
 local holder, token, expiry, state = string.match(type(record) == 'string' and record or '', '^(%S+) (%d+) (%d+) (%l+)$')
@@ -274,6 +322,6 @@ reply[hold + 1] = 'lost'
 end
 end
 return reply`,
-    sha1: '89984d5ee10642582321e526faaea47685d0546c',
+    sha1: 'ed1af7b0280b5e629c9434ba424a950f91dbc310',
   },
 } as const;

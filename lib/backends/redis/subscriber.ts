@@ -39,14 +39,7 @@ export class Subscriber {
   async check(): Promise<void> {
     if (this.subscribedAt === undefined || this.checking) return;
     this.checking = true;
-    const timer = setTimeout(() => {
-      // As for commands: read what has arrived during a stall, then judge.
-      setImmediate(() => {
-        if (this.checking) breakConnection(this.redis);
-      });
-    }, this.commandTimeout);
-    await this.redis.ping().catch(() => undefined);
-    clearTimeout(timer);
+    await this.inTime(this.redis.ping()).catch(() => undefined);
     this.checking = false;
   }
 
@@ -63,7 +56,7 @@ export class Subscriber {
 
   private async subscribe(): Promise<void> {
     try {
-      await this.redis.subscribe(this.channel);
+      await this.inTime(this.redis.subscribe(this.channel));
     } catch {
       // The connection went again, or the ACL has no such channel: the waiters poll.
       return;
@@ -71,5 +64,22 @@ export class Subscriber {
     if (this.closed) return;
     this.subscribedAt = performance.now();
     this.onSubscribed();
+  }
+
+  /** An answer that does not come in time means that the line is dead: it is broken, and ioredis makes a new one. */
+  private async inTime<T>(answer: Promise<T>): Promise<T> {
+    let open = true;
+    const timer = setTimeout(() => {
+      // As for commands: read what has arrived during a stall, then judge.
+      setImmediate(() => {
+        if (open) breakConnection(this.redis);
+      });
+    }, this.commandTimeout);
+    try {
+      return await answer;
+    } finally {
+      open = false;
+      clearTimeout(timer);
+    }
   }
 }

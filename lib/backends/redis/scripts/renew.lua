@@ -7,12 +7,12 @@ REPLY {now µs, then for each hold 'lost' or {rest of its lease in ms, last rese
 INVARIANT  Never shortens a lease, never touches a record of another claim or of another grant of the same claim. What is wrong
            with one hold (a foreign type on its key) is no matter of the others.
 ]]
-local register_key = KEYS[1]
+-- include: layout.lua
 -- include: clock.lua
 -- include: register.lua
 local reply = {now}
 for hold = 1, #ARGV / 4 do
-  local record_key, queue_key, waiters_key = KEYS[hold * 3 - 1], KEYS[hold * 3], KEYS[hold * 3 + 1]
+  choose(hold)
   local claim, known_token, lease, reserve = ARGV[hold * 4 - 3], tonumber(ARGV[hold * 4 - 2]), tonumber(ARGV[hold * 4 - 1]), tonumber(ARGV[hold * 4])
   local record = redis.pcall('GET', record_key)
   local holder, token, expiry, state = string.match(type(record) == 'string' and record or '', '^(%S+) (%d+) (%d+) (%l+)$')

@@ -3,4 +3,19 @@
 -- waiters   hash: claim -> '<alive until ms> <lease ms> <reserve> <heard|asked|deaf>', what was known of it when last looked at:
 --           heard: its client listened; asked: it asked though its client did not listen; deaf: not reached since it asked
 -- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it
-local record_key, queue_key, waiters_key, register_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local register_key = KEYS[1]
+local record_key, queue_key, waiters_key
+
+-- What the functions below work on: the name of the script's n-th claim.
+local function choose(position)
+  record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+end
+
+-- What is wrong with one name (a foreign type on its key) is no matter of the others.
+local function isolated(work, ...)
+  local ok, result = pcall(work, ...)
+  if ok then
+    return result
+  end
+  return {'failed', type(result) == 'table' and result.err or result}
+end

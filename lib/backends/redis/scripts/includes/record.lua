@@ -20,7 +20,8 @@ local function channel_of(claim)
   return channel_prefix .. string.match(claim, '^[^:]+')
 end
 
+-- Answers whether the claim stood in the queue.
 local function leave_queue(claim)
-  redis.call('ZREM', queue_key, claim)
   redis.call('HDEL', waiters_key, claim)
+  return redis.call('ZREM', queue_key, claim) == 1
 end
