@@ -23,7 +23,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createRedisLockOptions')
     .setExtras<{ isGlobal?: boolean; name?: string }>(
-      { isGlobal: true },
+      // Named here, both are taken out of what the module itself gets.
+      { isGlobal: true, name: defaultConnection },
       (definition, { isGlobal = true, name = defaultConnection }) => ({
         ...definition,
         global: isGlobal,

@@ -30,14 +30,17 @@ export function resultKind({ form, declaredType, returns }: KindSources): Result
   }
   const kind = stated ?? found;
   if (kind) return kind;
-  const declared =
-    typeof declaredType === 'function' && declaredType !== Object
-      ? `is declared to return ${declaredType.name}`
-      : 'is not async';
   throw new LockConfigurationError(
-    `the method ${declared}, and a synchronous method cannot wait for a lock. Make it async; or, when it returns a promise, ` +
+    `${describeDeclared(declaredType)}, and a synchronous method cannot wait for a lock. Make it async; or, when it returns a promise, ` +
       `an Observable or an async iterable, say so: returns: 'promise', 'observable' or 'iterable'.`,
   );
+}
+
+function describeDeclared(type: unknown): string {
+  if (typeof type !== 'function') return 'the method is not async';
+  return type === Object
+    ? 'the method is not async, and its return type is lost at run time (an interface, a union, or imported with `import type`)'
+    : `the method is declared to return ${type.name}`;
 }
 
 function kindOfForm(form: MethodForm | undefined): ResultKind | undefined {
