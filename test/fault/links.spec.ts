@@ -162,7 +162,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
       const next = waiter.acquire(name, { wait: '15s' });
       const [claim] = await view.queued(name, 1);
       await using monitor = await Monitor.of(view);
-      await view.redis.client('KILL', 'TYPE', 'pubsub');
+      await view.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await until('the waiter asked anew', () => monitor.since(0).includes('acquire'));
       expect(await view.queued(name, 1)).toEqual([claim]);
       await held.release();
