@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { databaseOptions } from '../../sample/src/database.js';
+import { Event } from '../../sample/src/events/event.entity.js';
+import { runNode, tool } from '../../scripts/run.mjs';
+import { sharedRedisUrl } from '../support/redis-server.js';
+
+const application = join(import.meta.dirname, '../../dist/sample/sample/src/main.js');
+
+/** A process of the sample with the locked sale. */
+class SampleProcess implements AsyncDisposable {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly url: string,
+  ) {}
+
+  static async start(env: NodeJS.ProcessEnv): Promise<SampleProcess> {
+    const all = { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', SALE_GUARD: 'lock', PORT: '0', ...env };
+    const child = fork(application, { env: all, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const [ready] = (await once(child, 'message')) as [{ url: string }];
+    return new SampleProcess(child, ready.url);
+  }
+
+  async request(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; body: Record<string, unknown> }> {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(this.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  pause(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exit = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exit;
+  }
+}
+
+describe('a process of the sale that is paused past its lease, while it takes a payment', () => {
+  let directory: string;
+  let database: DataSource;
+
+  beforeAll(async () => {
+    const { code, output } = await runNode([tool('@nestjs', 'cli', 'bin', 'nest.js'), 'build', 'sample']);
+    if (code !== 0) throw new Error(output);
+    directory = await mkdtemp(join(tmpdir(), 'paused-process-'));
+    const options = databaseOptions({ databaseUrl: undefined, databaseFile: join(directory, 'sale.sqlite') });
+    database = await new DataSource(options).initialize();
+  }, 120_000);
+
+  afterAll(async () => {
+    await database.destroy();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Until the purchase is under way: it has raised the fence, and has a payment of some seconds before it. */
+  const underWay = async (id: string) => {
+    while ((await database.getRepository(Event).findOneByOrFail({ id })).fencingToken === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+
+  it('cannot write its stale stock when it wakes up: nobody gets a ticket twice', async () => {
+    const gig = `gig-${process.pid}-${Date.now()}`;
+    const env = { REDIS_URL: sharedRedisUrl(), DATABASE_FILE: join(directory, 'sale.sqlite'), LEASE_MS: '1000' };
+    await using slow = await SampleProcess.start({ ...env, PAYMENT_MS: '5000' });
+    await using quick = await SampleProcess.start({ ...env, PAYMENT_MS: '0' });
+    await quick.request('PUT', `/events/${gig}`, { capacity: 10 });
+
+    const stale = slow.request('POST', `/events/${gig}/tickets`, { buyer: 'Sleeper' });
+    await underWay(gig);
+    slow.pause();
+    const next = await quick.request('POST', `/events/${gig}/tickets`, { buyer: 'Next' });
+    slow.resume();
+
+    expect(next).toMatchObject({ status: 201, body: { buyer: 'Next' } });
+    expect(await stale).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('in other hands by now') },
+    });
+    expect((await quick.request('GET', `/events/${gig}`)).body).toMatchObject({ left: 9, orders: 1 });
+  }, 60_000);
+});
