@@ -26,33 +26,37 @@ export class ScriptedBackend implements LockBackend {
   readonly renewed: RenewRequest[] = [];
   events!: LockBackendEvents;
   closed = false;
+  /** What it says of its grants and renewals. */
+  tokensInHand = 1_000;
+  othersWait = false;
   private token = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  onAcquire = (request: AcquireRequest): AcquireReply | Promise<AcquireReply> => this.grant(request.lease);
+  onAcquire = (request: AcquireRequest): AcquireReply | Promise<AcquireReply> =>
+    this.grant(request.lease, request.reserve);
   onRelease = (_claim: ClaimRef): ReleaseReply | Promise<ReleaseReply> => 'released';
   onRenew = (holds: readonly RenewRequest[]): RenewReply[] | Promise<RenewReply[]> =>
     holds.map(({ lease }) => this.renewal(lease));
 
   /** A grant of this moment. */
-  grant(lease: number): AcquireReply {
+  grant(lease: number, reserve = this.tokensInHand): AcquireReply {
     // Far apart, as the real ones are: microseconds.
     this.token += 1_000_000;
     const fencingToken = this.token;
-    const tokensUntil = fencingToken + 1_000;
     return {
       status: 'granted',
       fencingToken,
       validUntil: certainUntil(this.clock.now(), lease),
-      tokensUntil,
-      othersWait: false,
+      tokensUntil: fencingToken + Math.min(reserve, this.tokensInHand),
+      othersWait: this.othersWait,
     };
   }
 
   /** A renewal of this moment. */
-  renewal(lease: number, othersWait = false): Exclude<RenewReply, string> {
-    return { validUntil: certainUntil(this.clock.now(), lease), tokensUntil: this.token + 1_000, othersWait };
+  renewal(lease: number): Exclude<RenewReply, string> {
+    const validUntil = certainUntil(this.clock.now(), lease);
+    return { validUntil, tokensUntil: this.token + this.tokensInHand, othersWait: this.othersWait };
   }
 
   async start(_clientId: string, events: LockBackendEvents): Promise<void> {

@@ -10,6 +10,8 @@ const busyLoop = 1000;
 
 /** Time that stands still until a test lets it pass. */
 export class VirtualClock implements Clock {
+  /** Timers fire this much (ms) before their time. */
+  earlyBy = 0;
   private time = 1_000;
   private readonly timers = new Set<Timer>();
 
@@ -18,7 +20,7 @@ export class VirtualClock implements Clock {
   }
 
   timer(delay: number, fn: () => void): () => void {
-    const timer = { at: this.time + delay, fn };
+    const timer = { at: this.time + Math.max(Math.min(delay, 0.5), delay - this.earlyBy), fn };
     this.timers.add(timer);
     return () => this.timers.delete(timer);
   }
