@@ -101,11 +101,12 @@ export class ServerView {
 export interface ScriptRun {
   readonly script: string;
   readonly claim: string;
-  /** The client that sent it: the claim's first half. */
-  readonly client: string;
 }
 
-/** Every script that the server runs from now on, in its order, and everything that scripts publish: MONITOR. */
+/** A claim's id: 128 random bits of its client, then a counter. */
+const CLAIM = /^[\w-]{22}:[0-9a-z]+$/;
+
+/** Every claim that a script of the library is run for from now on, in the server's order, and everything that scripts publish: MONITOR. */
 export class Monitor {
   readonly runs: ScriptRun[] = [];
   /** Claims that were granted by a message, in order. */
@@ -120,9 +121,10 @@ export class Monitor {
     const names = new Map<string, string>(Object.entries(scripts).map(([name, { sha1 }]) => [sha1, name]));
     line.on('monitor', (_time: string, args: string[]) => {
       const [command, ...rest] = args as [string, ...string[]];
-      if (command === 'evalsha' || command === 'EVALSHA') {
-        const claim = rest[2 + Number(rest[1])]!;
-        this.runs.push({ script: names.get(rest[0]!) ?? rest[0]!, claim, client: claim.split(':')[0]! });
+      if (/^eval(sha)?$/i.test(command)) {
+        // One command may carry several claims.
+        const script = names.get(rest[0]!) ?? command;
+        for (const claim of rest.filter((arg) => CLAIM.test(arg))) this.runs.push({ script, claim });
       } else if (command === 'PUBLISH') {
         this.published.push(rest[1]!.split(' ')[0]!);
       } else if (command === 'echo' && rest[0] === 'mark') {

@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { Outcome, rejection, until } from './support/conditions.js';
+import { expectNoLeftovers } from './support/leftovers.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { keys, Monitor, ServerView } from './support/server-view.js';
+
+describe('a Redis that is there but refuses', () => {
+  let redis: RedisServer;
+  let view: ServerView;
+
+  beforeEach(async () => {
+    redis = await startRedis({ args: ['--busy-reply-threshold', '20'] });
+    view = await ServerView.of(redis);
+  });
+  afterEach(async () => {
+    await view[Symbol.asyncDispose]();
+    await redis.stop();
+  });
+  // Behind the hook above: the test's own line is no leftover.
+  expectNoLeftovers();
+
+  describe('for want of memory', () => {
+    it('tells the holder whose lock was evicted, and the next token is higher', async () => {
+      await using locker = await Locker.to(redis.url);
+      const lock = await locker.acquire('evicted', { lease: 1500, renew: true });
+      await view.redis.config('SET', 'maxmemory-policy', 'allkeys-random');
+      const used = Number(/used_memory:(\d+)/.exec(await view.redis.info('memory'))![1]);
+      await view.redis.config('SET', 'maxmemory', used + 50_000);
+      for (let index = 0; (await view.holder('evicted')) !== undefined; index++) {
+        await view.redis.set(`filler:${index}`, 'x'.repeat(1000));
+        if (index > 50_000) throw new Error('the lock was never evicted');
+      }
+      await until('the holder was told', () => lock.signal.aborted);
+      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' });
+      await view.redis.config('SET', 'maxmemory', 0);
+      const next = await locker.acquire('evicted');
+      expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
+      await lock.release();
+      expect(next.isHeld).toBe(true);
+      await next.release();
+    });
+
+    it('answers unavailable, not uncertain, to an acquire; releases and hands on what was held before', async () => {
+      await using locker = await Locker.to(redis.url);
+      await using other = await Locker.to(redis.url);
+      const [first, second] = [await locker.acquire('full:1'), await locker.acquire('full:2')];
+      const next = other.acquire('full:2', { wait: '15s' });
+      await view.queued('full:2', 1);
+      await view.redis.config('SET', 'maxmemory', '100kb');
+      const error = await rejection(locker.acquire('full:3', { wait: '15s' }));
+      expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false, key: 'full:3' });
+      expect(error.message).toContain('OOM');
+      expect(first.isHeld).toBe(true);
+      await first.release();
+      expect(await view.holder('full:1')).toBeUndefined();
+      await second.release();
+      const lock = await next;
+      expect(lock.fencingToken).toBeGreaterThan(second.fencingToken);
+      await lock.release();
+      expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+      await view.redis.config('SET', 'maxmemory', '0');
+      await (await locker.acquire('full:3')).release();
+    });
+  });
+
+  describe('because it is a replica or has too few', () => {
+    it('retries within the wait on a server that was made a replica, and locks when it is a primary again', async () => {
+      await using primary = await startRedis();
+      await using locker = await Locker.to(redis.url);
+      await view.redis.replicaof('127.0.0.1', primary.port);
+      await until('the replica follows', async () => (await view.redis.info('replication')).includes('link_status:up'));
+      const short = await rejection(locker.acquire('read-only', { wait: 300 }));
+      expect(short).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      const waiting = new Outcome(locker.acquire('read-only', { wait: '15s' }));
+      const calls = await view.calls('evalsha');
+      await until('it asked several times', async () => waiting.settled || (await view.calls('evalsha')) >= calls + 2);
+      expect(waiting.error).toBeUndefined();
+      expect(waiting.settled).toBe(false);
+      await view.redis.replicaof('NO', 'ONE');
+      await until('it got the lock', () => waiting.settled);
+      await waiting.value!.release();
+    });
+
+    it('answers unavailable, not uncertain, where writes need replicas that are not there', async () => {
+      await using locker = await Locker.to(redis.url);
+      const held = await locker.acquire('before', { lease: 2000, renew: true });
+      await view.redis.config('SET', 'min-replicas-to-write', 1);
+      const error = await rejection(locker.acquire('alone', { wait: '15s' }));
+      expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false, key: 'alone' });
+      expect(error.message).toContain('NOREPLICAS');
+      expect(held.isHeld).toBe(true);
+      await view.redis.config('SET', 'min-replicas-to-write', 0);
+      // A refused renewal is no loss: it is tried again well inside the lease.
+      const { expiry } = (await view.holder('before'))!;
+      await until('a renewal', async () => (await view.holder('before'))!.expiry > expiry);
+      await held.release();
+      await (await locker.acquire('alone')).release();
+    });
+  });
+
+  it('is asked again until the wait is over while an endless script keeps it busy, and grants when that was killed', async () => {
+    await using locker = await Locker.to(redis.url);
+    await using busy = await ServerView.of(redis);
+    const endless = rejection(busy.redis.eval('while true do end', 0));
+    const error = await until('the server says BUSY', async () => {
+      const failure = await locker.acquire('busy', { wait: 0 }).then(
+        (lock) => lock.release(),
+        (reason: unknown) => reason,
+      );
+      return failure as Error | undefined;
+    });
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
+    expect(error.message).toContain('BUSY');
+    const waiting = new Outcome(locker.acquire('busy', { wait: '15s' }));
+    expect(await rejection(locker.acquire('busy too', { wait: 300 }))).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(waiting.settled).toBe(false);
+    await view.redis.script('KILL');
+    await endless;
+    await until('it got the lock', () => waiting.settled);
+    expect(waiting.value!.isHeld).toBe(true);
+    await waiting.value!.release();
+  });
+
+  it('loses its scripts without anybody noticing: acquire, hand-off, renewal and release go on', async () => {
+    await using locker = await Locker.to(redis.url);
+    await using other = await Locker.to(redis.url);
+    const flush = (): Promise<unknown> => view.redis.script('FLUSH');
+    await flush();
+    const lock = await locker.acquire('flushed', { lease: 1200, renew: true });
+    const next = other.acquire('flushed', { wait: '15s' });
+    await view.queued('flushed', 1);
+    const { expiry } = (await view.holder('flushed'))!;
+    await flush();
+    await until('a renewal', async () => (await view.holder('flushed'))!.expiry > expiry);
+    await flush();
+    await lock.release();
+    const second = await next;
+    expect(second.fencingToken).toBeGreaterThan(lock.fencingToken);
+    await flush();
+    await second.release();
+    expect(await view.holder('flushed')).toBeUndefined();
+    expect([...locker.log, ...other.log]).toEqual([]);
+  });
+
+  describe('because something else is on the key', () => {
+    it.each([
+      ['a hash instead of the lock', 0, (key: string) => view.redis.hset(key, 'a', 'b')],
+      ['a foreign string instead of the lock', 0, (key: string) => view.redis.set(key, 'mine')],
+      ['a list instead of the queue', 1, (key: string) => view.redis.rpush(key, 'a')],
+    ])('says which lock has %s, at once, and changes nothing', async (_, index, put) => {
+      const name = uniqueName();
+      await using locker = await Locker.to(redis.url);
+      const key = keys.forLock(name)[index]!;
+      await put(key);
+      const before = await view.redis.dump(key);
+      const error = await rejection(locker.acquire(name, { wait: '15s' }));
+      expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION', key: name });
+      expect(error.message).toContain(name);
+      expect(await view.redis.dump(key)).toEqual(before);
+      await view.redis.del(key);
+      await (await locker.acquire(name)).release();
+    });
+
+    it('is a loss to the holder whose lock was overwritten, and no matter of the locks renewed with it', async () => {
+      const [overwritten, neighbour] = [uniqueName(), uniqueName()];
+      await using locker = await Locker.to(redis.url);
+      const lost = await locker.acquire(overwritten, { lease: 1500, renew: true });
+      const kept = await locker.acquire(neighbour, { lease: 1500, renew: true });
+      const { expiry } = (await view.holder(neighbour))!;
+      const [key] = keys.forLock(overwritten);
+      await view.redis.multi().del(key).hset(key, 'a', 'b').exec();
+      await until('the loss', () => lost.signal.aborted);
+      expect(lost.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+      await until('the end of the first lease', () => Date.now() > expiry + 5);
+      expect(kept.isHeld).toBe(true);
+      await lost.release();
+      await kept.release();
+      expect(await view.redis.hgetall(key)).toEqual({ a: 'b' });
+    });
+
+    it('is told to a waiter that stands in the queue already, not taken for silence', async () => {
+      const name = uniqueName();
+      await using locker = await Locker.to(redis.url);
+      await using other = await Locker.to(redis.url, { poll: 200 });
+      const held = await locker.acquire(name);
+      const waiting = rejection(other.acquire(name, { wait: '15s' }));
+      await view.queued(name, 1);
+      const [key] = keys.forLock(name);
+      await view.redis.multi().del(key).hset(key, 'a', 'b').exec();
+      expect(await waiting).toMatchObject({ code: 'LOCK_CONFIGURATION', key: name });
+      await held.release();
+    });
+  });
+
+  it('asks nothing of a server for what can be known without: the wait of a caller that gave up ends its questions', async () => {
+    const name = uniqueName();
+    await using locker = await Locker.to(redis.url);
+    await using other = await Locker.to(redis.url, { poll: 100 });
+    const held = await locker.acquire(name);
+    const abort = new AbortController();
+    const waits = [
+      other.acquire(name, { wait: '15s', signal: abort.signal }),
+      other.acquire(name, { wait: '15s', signal: abort.signal, fairness: 'strict' }),
+      other.acquire(name, { wait: 700, fairness: 'strict' }),
+    ].map((waiting) => rejection(waiting));
+    await view.queued(name, 3);
+    abort.abort(new Error('enough'));
+    expect((await waits[0]!).message).toBe('enough');
+    expect((await waits[1]!).message).toBe('enough');
+    expect(await waits[2]).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    // Their entries are gone, by themselves, and no poll of theirs comes any more.
+    await until('the queue is empty', async () => (await view.queue(name)).length === 0);
+    await using monitor = await Monitor.of(view);
+    const end = performance.now() + 300;
+    await until('three polls would have come', () => performance.now() > end);
+    await monitor.sync();
+    expect(monitor.since(0)).toEqual([]);
+    await held.release();
+    await other.client.shutdown(0);
+    await locker.client.shutdown(0);
+    await view.expectNothingLeft();
+  });
+});
+
+describe('a Redis with users', () => {
+  let redis: RedisServer;
+
+  beforeEach(async () => {
+    redis = await startRedis({
+      acl: [
+        'user default on nopass ~* &* +@all',
+        'user full on >secret ~lock:* &lock:* -@all +evalsha +eval +script|load +time +get +set +del +exists +pexpire +pttl +zadd +zrem +zrank +zrange +zrevrange +zcard +hset +hget +hdel +publish +subscribe +pubsub|numsub +ping +info +client',
+        'user reader on >secret ~lock:* &lock:* -@all +@read +info +ping +client',
+      ].join('\n'),
+    });
+  });
+  afterEach(async () => {
+    await redis.stop();
+  });
+  expectNoLeftovers();
+
+  const as = (user: string, password = 'secret'): string => `redis://${user}:${password}@127.0.0.1:${redis.port}`;
+
+  it('refuses at start, says that the password is wrong and not what it is', async () => {
+    await using locker = new Locker(as('full', 'not-it'), { commandTimeout: 500 });
+    const error = await rejection(locker.client.start());
+    expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    expect(error.message).toContain('WRONGPASS');
+    expect(error.message + locker.log.join('\n')).not.toContain('not-it');
+  });
+
+  it.each([
+    ['scripts', 'reader', /NOPERM/],
+  ])('refuses at start where the user may not use %s, and says so', async (_, user, message) => {
+    await using locker = new Locker(as(user), { commandTimeout: 500 });
+    const error = await rejection(locker.client.start());
+    expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    expect(error.message).toMatch(message);
+  });
+
+  it('needs no more than a short list of commands on its own keys and channels', async () => {
+    await using locker = await Locker.to(as('full'));
+    await using other = await Locker.to(as('full'));
+    const lock = await locker.acquire('permitted', { lease: 900, renew: true });
+    const next = other.acquire('permitted', { wait: '15s' });
+    await using view = await ServerView.of(redis);
+    await view.queued('permitted', 1);
+    const { expiry } = (await view.holder('permitted'))!;
+    await until('a renewal', async () => (await view.holder('permitted'))!.expiry > expiry);
+    await lock.release();
+    await (await next).release();
+    expect([...locker.log, ...other.log]).toEqual([]);
+  });
+});
