@@ -1,0 +1,47 @@
+import type { Driver } from './driver.js';
+import { floor } from './floor.js';
+import { asyncMutex, noLock } from './in-process.js';
+import { nestRedlock, nestRedlockTuned } from './nest-redlock.js';
+import { ours, oursStrict } from './ours.js';
+import { redisSemaphore } from './redis-semaphore.js';
+import { redlock4, redlock4Tuned } from './redlock4.js';
+import { redlock5, redlock5Tuned, sesamecare, sesamecareTuned } from './redlock5.js';
+import { redlockUniversal, redlockUniversalTuned } from './redlock-universal.js';
+
+/** In the order of the tables. */
+export const drivers: readonly Driver[] = [
+  ours,
+  oursStrict,
+  floor,
+  redlock4,
+  redlock4Tuned,
+  redlock5,
+  redlock5Tuned,
+  sesamecare,
+  sesamecareTuned,
+  redisSemaphore,
+  redlockUniversal,
+  redlockUniversalTuned,
+  nestRedlock,
+  nestRedlockTuned,
+  asyncMutex,
+  noLock,
+];
+
+/** Whoever has a setting of its own only for waiting is left out where nobody waits. */
+export const uncontended = drivers.filter((driver) => !driver.contendedOnly);
+
+/** Enough to see how it goes on with more callers, and with fewer. */
+export const someContended: readonly Driver[] = [
+  ours,
+  oursStrict,
+  floor,
+  redlock5Tuned,
+  redisSemaphore,
+  redlockUniversalTuned,
+  asyncMutex,
+  noLock,
+];
+
+/** Everything that locks between processes. */
+export const distributed = drivers.filter(({ kind }) => kind !== 'reference' && kind !== 'broken');

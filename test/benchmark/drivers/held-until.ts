@@ -1,0 +1,15 @@
+/** For libraries that renew only around a piece of work: the work is to wait until the lock shall be given back. */
+export function heldUntil(using: (work: () => Promise<void>) => Promise<unknown>): Promise<() => Promise<void>> {
+  return new Promise((held, failed) => {
+    const whole = using(
+      () =>
+        new Promise<void>((end) => {
+          held(async () => {
+            end();
+            await whole;
+          });
+        }),
+    );
+    whole.catch(failed);
+  });
+}

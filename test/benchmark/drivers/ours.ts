@@ -1,0 +1,46 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
+import { type Driver, type Lockable, inside } from './driver.js';
+
+/** As an application has it: the module, and the service that Nest injects. */
+async function open(options: RedisLockModuleOptions): Promise<Lockable> {
+  const app = await NestFactory.createApplicationContext(RedisLockModule.forRoot({ strict: true, ...options }), {
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  const locks = app.get(RedisLockService);
+  return {
+    async run(key, work) {
+      const lock = await locks.acquire(key);
+      try {
+        await inside(work);
+      } finally {
+        await lock.release();
+      }
+    },
+    async hold(key) {
+      const lock = await locks.acquire(key);
+      return () => lock.release();
+    },
+    close: () => app.close(),
+  };
+}
+
+export const ours: Driver = {
+  name: 'nestjs-redis-lock',
+  home: import.meta.url,
+  kind: 'ours',
+  settings: 'defaults (renewed); acquire + release of RedisLockService',
+  renews: true,
+  open: (url, { lease }) => open({ redis: url, lease }),
+};
+
+export const oursStrict: Driver = {
+  name: 'nestjs-redis-lock, strict',
+  home: import.meta.url,
+  kind: 'ours',
+  settings: "fairness: 'strict'",
+  contendedOnly: true,
+  open: (url, { lease }) => open({ redis: url, lease, fairness: 'strict' }),
+};

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { distributed } from '../drivers/all.js';
+import type { Driver } from '../drivers/driver.js';
+import { type Bar, atMost } from '../report/bars.js';
+import { type Results, nameOf } from '../report/results.js';
+import { Client } from '../stage/client.js';
+import type { BenchRedis } from '../stage/redis.js';
+import { type Stage, withClients } from '../stage/stage.js';
+import type { Scenario } from './scenario.js';
+
+const scenario = 'crash';
+const variant = 'lease 1 s';
+const lease = 1000;
+
+/** When the lease of the dead holder ends by the server's clock, ms since 1970: its record is the only string of that name. */
+async function endOfLease({ client }: BenchRedis, name: string): Promise<number> {
+  const [, keys] = await client.scan(0, 'MATCH', `*${name}*`, 'COUNT', 100_000, 'TYPE', 'string');
+  return client.pexpiretime(keys[0]!);
+}
+
+/** Milliseconds from the end of a dead holder's lease until the waiter has the lock. */
+async function afterDeath(redis: BenchRedis, holder: Client, waiter: Client, name: string): Promise<number> {
+  await holder.do('ask', { name });
+  const granted = waiter.do('crashed', { name });
+  // Somewhere in the lease, renewed or not.
+  await sleep(200 + Math.random() * 400);
+  await holder.kill();
+  const end = await endOfLease(redis, name);
+  return (await granted) - end;
+}
+
+/** The drivers side by side, a little apart: nearly all of the time they only wait. */
+async function play({ redis, results, scale, tell }: Stage): Promise<void> {
+  await withClients(distributed, redis.url, { lease }, async (waiters) => {
+    for (let round = 0; round < Math.max(2, Math.round(5 * scale)); round++) {
+      const holders = new Map<Driver, Client>();
+      for (const driver of distributed) holders.set(driver, await Client.start(driver, redis.url, lease));
+      await Promise.all(
+        distributed.map(async (driver, index) => {
+          await sleep(index * 70);
+          const name = `bench:crash:${round}:${index}:`;
+          const after = await afterDeath(redis, holders.get(driver)!, waiters.get(driver)![0]!, name);
+          results.add({ scenario, variant, driver: driver.name, round, values: { after } });
+        }),
+      );
+    }
+  });
+  tell(`${scenario}: ${variant}`);
+}
+
+function bars(results: Results): Bar[] {
+  const measured = results.value(scenario, variant, nameOf('ours'), 'after');
+  return [atMost("crash to next holder: ms after the lease's end", 20, measured)];
+}
+
+export const crash: Scenario = {
+  name: scenario,
+  title: 'The holder is killed: from the end of its lease to the next holder',
+  main: { column: 'after', better: 'less' },
+  columns: [
+    { key: 'after', title: 'median ms', digits: 1 },
+    { key: 'after', title: 'longest ms', digits: 1, across: 'largest' },
+  ],
+  play,
+  bars,
+};

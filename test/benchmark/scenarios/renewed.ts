@@ -1,0 +1,53 @@
+import { distributed } from '../drivers/all.js';
+import { type Bar, atMost } from '../report/bars.js';
+import { type Results, nameOf } from '../report/results.js';
+import { Client } from '../stage/client.js';
+import type { Stage } from '../stage/stage.js';
+import type { Scenario } from './scenario.js';
+
+const scenario = 'renewed';
+const variant = '5,000 locks, 10 s lease';
+const lease = 10_000;
+
+/** One driver after the other, and once: it takes a lease and more, and what is counted does not scatter. */
+async function play({ redis, results, scale, tell }: Stage): Promise<void> {
+  const count = Math.round(5000 * Math.max(scale, 0.1));
+  for (const driver of distributed.filter(({ renews, contendedOnly }) => renews && !contendedOnly)) {
+    const client = await Client.start(driver, redis.url, lease);
+    try {
+      const heap = await client.do('hold', { count });
+      // Over a whole lease, so that whoever renews at its end is seen once.
+      const { result, requests } = await redis.requestsDuring(() => client.do('idle', { time: lease }));
+      await client.do('letGo', undefined);
+      const seconds = lease / 1000;
+      const values = { requests: requests / seconds, cpu: result.cpu / 1000 / seconds, heap, stall: result.stall };
+      results.add({ scenario, variant, driver: driver.name, round: 0, values });
+    } finally {
+      await client.close();
+    }
+  }
+  tell(`${scenario}: ${count} locks, ${lease / 1000} s lease`);
+}
+
+function bars(results: Results): Bar[] {
+  const of = (column: string) => results.value(scenario, variant, nameOf('ours'), column);
+  return [
+    atMost('5,000 renewed locks, 10 s lease: requests/s', 10, of('requests')),
+    atMost('5,000 renewed locks: bytes of heap a lock', 1024, of('heap')),
+    atMost('5,000 renewed locks: longest stall of the loop, ms', 5, of('stall')),
+  ];
+}
+
+export const renewed: Scenario = {
+  name: scenario,
+  title: 'Held and renewed',
+  main: { column: 'requests', better: 'less' },
+  columns: [
+    { key: 'requests', title: 'requests/s', digits: 1 },
+    { key: 'cpu', title: 'client CPU ms/s', digits: 2 },
+    { key: 'heap', title: 'heap a lock, bytes' },
+    { key: 'stall', title: 'longest stall ms', digits: 1 },
+  ],
+  play,
+  bars,
+};

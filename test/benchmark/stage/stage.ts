@@ -1,0 +1,53 @@
+import type { Driver } from '../drivers/driver.js';
+import type { Results, Values } from '../report/results.js';
+import { Client } from './client.js';
+import type { BenchRedis } from './redis.js';
+
+/** What the scenarios play on. */
+export interface Stage {
+  readonly redis: BenchRedis;
+  readonly results: Results;
+  /** Rounds of everything; `few` where one round tells enough. */
+  readonly rounds: number;
+  /** Shortens every measured time and every count. */
+  readonly scale: number;
+  tell(line: string): void;
+}
+
+/** How long to measure, ms: the full time, scaled, but long enough to see anything. */
+export const scaled = ({ scale }: Stage, time: number, least = 100): number => Math.max(least, time * scale);
+
+/** One process for each driver (or several), closed at the end whatever happens. */
+export async function withClients<T>(
+  drivers: readonly Driver[],
+  url: string,
+  { lease, processes = 1 }: { lease?: number; processes?: number },
+  play: (clients: Map<Driver, Client[]>) => Promise<T>,
+): Promise<T> {
+  const clients = new Map<Driver, Client[]>();
+  try {
+    for (const driver of drivers) {
+      const started = Array.from({ length: processes }, () => Client.start(driver, url, lease));
+      clients.set(driver, await Promise.all(started));
+    }
+    return await play(clients);
+  } finally {
+    await Promise.all([...clients.values()].flat().map((client) => client.close()));
+  }
+}
+
+/** A B C A B C: each driver once in each round, so that whatever the machine does befalls all of them. */
+export async function interleaved(
+  stage: Stage,
+  { scenario, variant, rounds = stage.rounds }: { scenario: string; variant: string; rounds?: number },
+  clients: Map<Driver, Client[]>,
+  measure: (client: Client, driver: Driver, all: readonly Client[], round: number) => Promise<Values | undefined>,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (const [driver, all] of clients) {
+      const values = await measure(all[0]!, driver, all, round);
+      if (values) stage.results.add({ scenario, variant, driver: driver.name, round, values });
+    }
+  }
+  stage.tell(`${scenario}: ${variant}`);
+}
