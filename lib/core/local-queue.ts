@@ -1,15 +1,11 @@
-import {
-  type LockError,
-  LockNotAcquiredError,
-  LockUnavailableError,
-  LockWaitTimeoutError,
-} from '../errors/lock-errors.js';
+import type { LockError } from '../errors/lock-errors.js';
+import { Caller } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
-import { printable } from './describe.js';
 import { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
+import { refusals } from './refusals.js';
 import { Tenure } from './tenure.js';
 
 /** Fencing tokens to have in hand for local hand-offs: more than a process can use up within one round trip. */
@@ -28,15 +24,6 @@ export interface LocalQueueHost {
   holdStarted(hold: Hold, queue: LocalQueue): void;
   holdLost(hold: Hold): void;
   queueEmptied(queue: LocalQueue): void;
-}
-
-interface Caller {
-  readonly options: ResolvedLockOptions;
-  readonly giveUpAt: number;
-  readonly settle: (hold: Hold) => void;
-  readonly reject: (reason: unknown) => void;
-  /** Ends timer and abort listener; undefined while nothing of the kind is set up. */
-  stop: (() => void) | undefined;
 }
 
 /**
@@ -62,18 +49,12 @@ export class LocalQueue implements ClaimOwner {
   /** Answers the hold when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: ResolvedLockOptions): Promise<Hold> {
     if (this.claim) {
-      if (options.wait === 0) return Promise.reject(this.contention(this.hold?.remaining()));
+      if (options.wait === 0) return Promise.reject(refusals.contended(this.name, this.hold?.remaining()));
       this.contested = true;
     }
     return new Promise((settle, reject) => {
       this.count();
-      const caller: Caller = {
-        options,
-        giveUpAt: this.host.clock.now() + options.wait,
-        settle,
-        reject,
-        stop: undefined,
-      };
+      const caller = new Caller(options, this.host.clock, settle, reject);
       this.callers.add(caller);
       // The first question settles by itself in time: no timer for a lock that is free.
       if (this.claim || options.signal) this.watch(caller);
@@ -95,7 +76,7 @@ export class LocalQueue implements ClaimOwner {
   }
 
   queued(): void {
-    for (const caller of this.callers) if (!caller.stop) this.watch(caller);
+    for (const caller of this.callers) this.watch(caller);
   }
 
   contended(rest: number): void {
@@ -103,7 +84,7 @@ export class LocalQueue implements ClaimOwner {
     // Else who asked has left meanwhile, and whoever comes next is ready to wait.
     if (caller.options.wait === 0) {
       this.remove(caller);
-      caller.reject(this.contention(rest));
+      caller.reject(refusals.contended(this.name, rest));
     }
     // The claim has left nothing at the backend; the next caller asks with it.
     if (this.callers.size > 0) this.claim!.ask();
@@ -208,23 +189,19 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private watch(caller: Caller): void {
-    const {
-      giveUpAt,
-      options: { wait, signal },
-    } = caller;
-    if (wait === 0 || (wait === Number.POSITIVE_INFINITY && !signal)) return;
-    const stopTimer =
-      wait === Number.POSITIVE_INFINITY
-        ? undefined
-        : this.host.clock.timer(Math.max(0, giveUpAt - this.host.clock.now()), () => {
-            this.leave(caller, this.claim?.heard === false ? this.silence(wait) : this.timeout(wait));
-          });
-    const onAbort = signal && ((): void => this.leave(caller, signal.reason));
-    if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-    caller.stop = () => {
-      stopTimer?.();
-      if (onAbort) signal.removeEventListener('abort', onAbort);
-    };
+    caller.watch(
+      () => {
+        const { wait } = caller.options;
+        const silent = this.claim?.heard === false;
+        this.leave(
+          caller,
+          silent ? refusals.silence(this.name, wait) : refusals.waitedTooLong(this.name, wait, this.hold?.remaining()),
+        );
+      },
+      (reason) => {
+        this.leave(caller, reason);
+      },
+    );
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -241,7 +218,7 @@ export class LocalQueue implements ClaimOwner {
   private remove(caller: Caller): void {
     this.callers.delete(caller);
     this.host.countWaiting(this.name, -1);
-    caller.stop?.();
+    caller.stop();
   }
 
   private count(): void {
@@ -255,29 +232,5 @@ export class LocalQueue implements ClaimOwner {
 
   private first(): Caller | undefined {
     return this.callers.values().next().value;
-  }
-
-  private contention(rest: number | undefined): LockNotAcquiredError {
-    return new LockNotAcquiredError(`Lock ${printable(this.name)} is held by somebody else.`, {
-      key: this.name,
-      retryAfter: rest,
-    });
-  }
-
-  private timeout(wait: number): LockWaitTimeoutError {
-    return new LockWaitTimeoutError(`Lock ${printable(this.name)} was not free within ${wait} ms (option wait).`, {
-      key: this.name,
-      retryAfter: this.hold?.remaining(),
-    });
-  }
-
-  private silence(wait: number): LockUnavailableError {
-    return new LockUnavailableError(
-      `Lock ${printable(this.name)}: Redis did not answer within ${wait} ms (option wait).`,
-      {
-        key: this.name,
-        uncertain: true,
-      },
-    );
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { channels } from '../diagnostics/channels.js';
-import { LockQueueFullError, LockUnavailableError } from '../errors/lock-errors.js';
+import { LockUnavailableError } from '../errors/lock-errors.js';
 import { Claim, type ClaimOwner } from './claim.js';
 import { type Clock, systemClock } from './clock.js';
 import { printable } from './describe.js';
@@ -14,6 +14,7 @@ import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
 import type { ResolvedLockOptions } from './options.js';
+import { refusals } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
 
@@ -74,7 +75,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
     options.signal?.throwIfAborted();
     const outer = this.held(name);
     if (outer) return this.reenter(outer);
-    if (this.closing && (this.closed || !this.current())) throw new LockUnavailableError(shuttingDown, { key: name });
+    if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
     const measured = channels.acquired.hasSubscribers ? this.clock.now() : undefined;
     const hold = await this.queueFor(name, options).join(options);
     if (measured !== undefined) {
@@ -157,12 +158,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
 
   countWaiting(name: string, change: 1 | -1): void {
     if (change > 0 && this.waiting >= this.settings.maxWaiters) {
-      throw new LockQueueFullError(
-        `Lock ${printable(name)}: ${this.waiting} callers of this process wait for locks already (option maxWaiters).`,
-        {
-          key: name,
-        },
-      );
+      throw refusals.queueFull(name, this.waiting);
     }
     this.waiting += change;
   }
@@ -225,7 +221,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   private rejectWaiting(): void {
-    const reason = new LockUnavailableError(shuttingDown);
+    const reason = refusals.shuttingDown();
     for (const queue of [...this.queues.values(), ...this.strictQueues]) queue.rejectWaiting(reason);
   }
 
@@ -248,5 +244,3 @@ export class LockClient implements LocalQueueHost, HandleHost {
     await this.backend.close();
   }
 }
-
-const shuttingDown = 'The application is shutting down; no lock is given out any more.';

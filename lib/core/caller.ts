@@ -1,0 +1,42 @@
+import type { Clock } from './clock.js';
+import type { Hold } from './hold.js';
+import type { ResolvedLockOptions } from './options.js';
+
+/** Somebody who called for a lock and stands in a local queue. */
+export class Caller {
+  readonly giveUpAt: number;
+  private stopTimer: (() => void) | undefined;
+  private onAbort: (() => void) | undefined;
+  private watched = false;
+
+  constructor(
+    readonly options: ResolvedLockOptions,
+    private readonly clock: Clock,
+    readonly settle: (hold: Hold) => void,
+    readonly reject: (reason: unknown) => void,
+  ) {
+    this.giveUpAt = clock.now() + options.wait;
+  }
+
+  /** Begins to look at the time and at the caller's signal; once is enough. A lock that is free costs no timer. */
+  watch(tooLate: () => void, aborted: (reason: unknown) => void): void {
+    if (this.watched) return;
+    this.watched = true;
+    const { wait, signal } = this.options;
+    // One try settles with its answer.
+    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
+      this.stopTimer = this.clock.timer(Math.max(0, this.giveUpAt - this.clock.now()), tooLate);
+    }
+    if (!signal) return;
+    this.onAbort = () => {
+      aborted(signal.reason);
+    };
+    signal.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  /** Ends timer and listener. */
+  stop(): void {
+    this.stopTimer?.();
+    if (this.onAbort) this.options.signal?.removeEventListener('abort', this.onAbort);
+  }
+}
