@@ -4,7 +4,25 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, jest } from '@jest/globals';
 import { type ArgumentsHost, Logger } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import * as library from '../../../lib/index.js';
+import {
+  LockConfigurationError,
+  type LockError,
+  LockErrorFilter,
+  LockLostError,
+  LockNotAcquiredError,
+  LockQueueFullError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from '../../../lib/index.js';
+
+const classes = {
+  LockConfigurationError,
+  LockLostError,
+  LockNotAcquiredError,
+  LockQueueFullError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+};
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const text = readFileSync(join(root, 'docs/errors.md'), 'utf8');
@@ -32,7 +50,7 @@ const codes = rows
   .filter(([first]) => first!.startsWith('`LOCK_'))
   .map(([code, type, , http]) => ({
     code: code!.slice(1, -1),
-    type: /`(\w+)`/.exec(type!)![1] as keyof typeof library,
+    type: /`(\w+)`/.exec(type!)![1] as keyof typeof classes,
     http: Number(http),
   }));
 
@@ -56,8 +74,8 @@ describe('docs/errors.md', () => {
     for (const { code, type, http } of codes) {
       const reply = jest.fn();
       const httpAdapter = { isHeadersSent: () => false, setHeader: () => undefined, reply };
-      const filter = new library.LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost);
-      const error = new (library[type] as new (message: string, options: object) => library.LockError)('x', {
+      const filter = new LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost);
+      const error = new (classes[type] as new (message: string, options: object) => LockError)('x', {
         reason: 'expired',
       });
       const host = { getType: () => 'http', switchToHttp: () => ({ getResponse: () => ({}) }) };
