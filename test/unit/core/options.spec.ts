@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  type LockDefaults,
   type LockOptions,
   lockDefaults,
   readOptions,
@@ -110,7 +109,7 @@ describe("the module's defaults", () => {
 
   it('are checked like the options of a call', () => {
     for (const [option, value] of Object.entries({ lease: 0, wait: -1, maxHold: 'x', fairness: 'x', onLost: 'x' })) {
-      expect(() => resolveDefaults({ [option]: value } as LockDefaults)).toThrow(refusal(`${option}: `));
+      expect(() => resolveDefaults({ [option]: value })).toThrow(refusal(`${option}: `));
     }
   });
 });
