@@ -250,14 +250,15 @@ describe('a Redis with users', () => {
     expect(error.message + locker.log.join('\n')).not.toContain('not-it');
   });
 
-  it.each([
-    ['scripts', 'reader', /NOPERM/],
-  ])('refuses at start where the user may not use %s, and says so', async (_, user, message) => {
-    await using locker = new Locker(as(user), { commandTimeout: 500 });
-    const error = await rejection(locker.client.start());
-    expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
-    expect(error.message).toMatch(message);
-  });
+  it.each([['scripts', 'reader', /NOPERM/]])(
+    'refuses at start where the user may not use %s, and says so',
+    async (_, user, message) => {
+      await using locker = new Locker(as(user), { commandTimeout: 500 });
+      const error = await rejection(locker.client.start());
+      expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+      expect(error.message).toMatch(message);
+    },
+  );
 
   it('needs no more than a short list of commands on its own keys and channels', async () => {
     await using locker = await Locker.to(as('full'));
