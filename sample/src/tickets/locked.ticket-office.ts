@@ -11,7 +11,7 @@ export class LockedTicketOffice extends TicketOffice {
     super();
   }
 
-  @DistributedLock({ key: 'event:#{eventId}', wait: '1m' })
+  @DistributedLock({ key: 'event:#{eventId}', wait: '30s' })
   buy(eventId: string, buyer: string): Promise<Order> {
     // In here there is always a hold. Its token lets the database refuse us should we be paused for longer than our lease.
     return this.purchase.make(eventId, buyer, currentLock()!.fencingToken);
