@@ -1,0 +1,93 @@
+import { type Duration, parseDuration } from '../../core/duration.js';
+import { LockConfigurationError } from '../../errors/lock-errors.js';
+import { describe } from '../../core/describe.js';
+
+/** What a fault needs of its server. */
+export interface FaultHost {
+  lose(name: string): boolean;
+  goAway(ms: number): void;
+}
+
+/** What becomes of one message or command. */
+export interface Passage {
+  /** Milliseconds on the way; 0: as long as it always takes. */
+  readonly delay: number;
+  readonly lost: boolean;
+}
+
+/** Things that go wrong with Redis and the network, on demand. They meet every client of the server alike. */
+export class MemoryFaults {
+  private readonly handOffs: Passage[] = [];
+  private readonly commands: number[] = [];
+  private replies = 0;
+
+  constructor(private readonly host: FaultHost) {}
+
+  /**
+   * The server forgets who holds the lock, as after an eviction or a DEL. Its holder learns it from the next renewal or at the
+   * release (LOCK_LOST, `revoked`), a waiter finds the lock free when it asks next.
+   * @returns whether anybody held it
+   */
+  lose(name: string): boolean {
+    return this.host.lose(name);
+  }
+
+  /**
+   * The server cannot be reached for this long, beginning now: acquisitions reject at once (LOCK_UNAVAILABLE), as in an outage
+   * that has lasted for a while; renewals go unanswered, so leases run out; then clients go on by themselves.
+   */
+  unavailable(duration: Duration): void {
+    this.host.goAway(milliseconds('unavailable', duration));
+  }
+
+  /** The next hand-offs are not heard by the waiters they are meant for, which find out by polling. @param count default 1 */
+  loseHandOffs(count = 1): void {
+    this.handOffs.push(...times('loseHandOffs', count, { delay: 0, lost: true }));
+  }
+
+  /** The messages of the next hand-offs arrive this much later. @param count default 1 */
+  delayHandOffs(duration: Duration, count = 1): void {
+    const delay = milliseconds('delayHandOffs', duration);
+    this.handOffs.push(...times('delayHandOffs', count, { delay, lost: false }));
+  }
+
+  /**
+   * The next commands are executed, and their answers are lost with the connection: the caller cannot know (LOCK_UNAVAILABLE
+   * with `uncertain`), and what the command did is taken back by the client. @param count default 1
+   */
+  dropReplies(count = 1): void {
+    this.replies += times('dropReplies', count, 1).length;
+  }
+
+  /**
+   * The next commands reach the server this much later. After `commandTimeout` their callers give them up as uncertain, and the
+   * server refuses an acquisition that comes even later. @param count default 1
+   */
+  delayCommands(duration: Duration, count = 1): void {
+    this.commands.push(...times('delayCommands', count, milliseconds('delayCommands', duration)));
+  }
+
+  /** @internal */
+  nextHandOff(): Passage {
+    return this.handOffs.shift() ?? { delay: 0, lost: false };
+  }
+
+  /** @internal The delay of the command that is sent now. */
+  nextCommand(): number {
+    return this.commands.shift() ?? 0;
+  }
+
+  /** @internal Whether the answer to the command that was executed now is lost. */
+  nextReplyIsLost(): boolean {
+    if (this.replies === 0) return false;
+    this.replies--;
+    return true;
+  }
+}
+
+const milliseconds = (what: string, duration: Duration): number => parseDuration(what, duration, { min: 1 });
+
+function times<T>(what: string, count: number, fault: T): T[] {
+  if (Number.isSafeInteger(count) && count >= 1 && count <= 1000) return Array.from({ length: count }, () => fault);
+  throw new LockConfigurationError(`${what}: ${describe(count)} given, a whole number from 1 to 1000 expected.`);
+}

@@ -1,0 +1,62 @@
+import type { Outlook } from '../../core/lock-backend.js';
+
+/** What is said between a client and the table of locks. Times are milliseconds; every claim id is `clientId:n`. */
+export interface Question {
+  readonly name: string;
+  readonly claim: string;
+  readonly lease: number;
+  /** Tokens to reserve behind the granted one. */
+  readonly reserve: number;
+  /** After this a waiter that did not ask again counts as dead; 0: do not stand in the queue. */
+  readonly patience: number;
+}
+
+/** `rest`: of the holder's lease. */
+export type Answer =
+  | ({ readonly status: 'granted'; readonly fencingToken: number; readonly rest: number } & Outlook)
+  | { readonly status: 'contended'; readonly rest: number }
+  | {
+      readonly status: 'queued';
+      readonly rest: number;
+      /** False: nobody listens for the claim. */ readonly heard: boolean;
+    };
+
+export type Renewed = { readonly rest: number } & Outlook;
+
+/** Sent to a waiter that was granted the lock by somebody else's step. */
+export interface GrantMessage {
+  readonly name: string;
+  readonly claim: string;
+  readonly fencingToken: number;
+  readonly tokensUntil: number;
+  /** On the table's clock. */
+  readonly grantedAt: number;
+  readonly length: number;
+}
+
+/** Who listens for the grants of a client, and how they are told. */
+export interface Audience {
+  hears(client: string): boolean;
+  publish(client: string, grant: GrantMessage): void;
+}
+
+/**
+ * What was known of a waiter when it was last looked at. `heard`: its client listened; `asked`: it asked though its client did not
+ * listen; `deaf`: not reached since it asked.
+ */
+export type Standing = 'heard' | 'asked' | 'deaf';
+
+/** A lock as it stands at the server. */
+export interface LockView {
+  readonly holder:
+    | {
+        readonly client: string;
+        readonly fencingToken: number;
+        readonly leaseLeft: number;
+        /** False for a grant that was handed over, and of which its holder has not been heard yet. */
+        readonly confirmed: boolean;
+      }
+    | undefined;
+  /** In order of arrival. The callers of one process stand here as one. */
+  readonly waiters: ReadonlyArray<{ readonly client: string; readonly standing: Standing }>;
+}

@@ -1,0 +1,18 @@
+import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
+import type { LockBackend } from '../../../lib/core/lock-backend.js';
+import type { LockPlace } from '../../conformance/lock-place.js';
+
+/** Locks in the memory of this process, on the system's clock. */
+export class MemoryPlace implements LockPlace {
+  private readonly server = new MemoryLockServer();
+
+  backend({ poll = 5000, deaf = false } = {}): LockBackend {
+    return new MemoryLockBackend({ server: this.server, poll, deaf });
+  }
+
+  crash(backend: LockBackend): Promise<void> {
+    return backend.close();
+  }
+
+  async close(): Promise<void> {}
+}
