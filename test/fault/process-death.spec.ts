@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, until } from './support/conditions.js';
@@ -5,7 +7,7 @@ import { GuardedResource } from './support/guarded-resource.js';
 import { expectNoLeftovers } from './support/leftovers.js';
 import { LockProcess, type LockState } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { keys, Monitor, ServerView } from './support/server-view.js';
+import { Monitor, ServerView } from './support/server-view.js';
 
 /** Longer than every lease in here, far shorter than the poll: who waits longer was forgotten. */
 const WAIT = '15s';
@@ -80,11 +82,8 @@ describe('a process that dies, stops or hangs', () => {
     expect(monitor.published).toEqual([second]);
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
     // The dead one's entry goes with the queue key: it has a heartbeat deadline.
-    const [, queue, waiters] = keys.forLock(name);
-    expect(await view.redis.pttl(queue)).toBeGreaterThan(0);
-    expect(await view.redis.pttl(waiters)).toBeGreaterThan(0);
     await lock.release();
-    await view.redis.del(queue, waiters);
+    expect(await view.expireQueue(name)).toBe(true);
   });
 
   it('lets a stopped waiter cost the others no more than its claim window, and keeps the woken one from a grant that is over', async () => {
@@ -123,11 +122,13 @@ describe('a process that dies, stops or hangs', () => {
     await using waiter = await Locker.to(redis.url);
     const { token } = await sleeper.acquire('lock', name, { lease: 1000 });
     resource.write(token);
-    const looked = sleeper.call<LockState>('lookAfterStall', { as: 'lock', stall: 900 });
+    const file = join(redis.directory, name);
+    const looked = sleeper.call<LockState>('lookWhenThere', { as: 'lock', file });
     await sleeper.event('blocked');
     sleeper.worker.pause();
     const lock = await waiter.acquire(name, { wait: WAIT });
     expect(resource.write(lock.fencingToken)).toBe(true);
+    writeFileSync(file, '');
     sleeper.worker.resume();
     const state = await looked;
     expect(state).toEqual({ isHeld: false, aborted: true, code: 'LOCK_LOST', reason: 'expired', token });

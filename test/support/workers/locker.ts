@@ -2,6 +2,7 @@
  * A process with one lock client, driven by messages `{ id, method, args }`; answers `{ id, result }` or `{ id, error }`, and
  * tells `{ event: 'aborted', … }` by itself. test/fault/support/lock-process.ts is the other end.
  */
+import { existsSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
@@ -99,17 +100,12 @@ const methods: Record<string, (args: never) => unknown> = {
   },
   state: ({ as }: { as: string }) => state(locks.get(as)!),
   release: ({ as }: { as: string }) => locks.get(as)!.release(),
-  /** Blocks the event loop until the process has been stopped for at least `stall` ms; then looks, before any await. */
-  lookAfterStall({ as, stall }: { as: string; stall: number }) {
+  /** Blocks the event loop until the file is there; then looks, before any await. */
+  lookWhenThere({ as, file }: { as: string; file: string }) {
     process.send?.({ event: 'blocked' });
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
-    let last = performance.now();
-    for (;;) {
-      Atomics.wait(sleeper, 0, 0, 5);
-      const now = performance.now();
-      if (now - last >= stall) return state(locks.get(as)!);
-      last = now;
-    }
+    while (!existsSync(file)) Atomics.wait(sleeper, 0, 0, 5);
+    return state(locks.get(as)!);
   },
   contend,
   logged: () => logged,
