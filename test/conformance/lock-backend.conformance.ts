@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ClaimRef } from '../../lib/core/lock-backend.js';
-import type { LockPlace } from './lock-place.js';
+import type { LockPlace, PlaceOptions } from './lock-place.js';
 import { type Held, Party } from './party.js';
 
 /** What every LockBackend must guarantee, asked at the port. */
@@ -9,12 +9,12 @@ export function lockBackendConformance(open: () => Promise<LockPlace>): void {
   let place: LockPlace;
   const parties: Party[] = [];
 
-  const join = async (options?: { poll?: number; deaf?: boolean }): Promise<Party> => {
+  const join = async (options?: PlaceOptions): Promise<Party> => {
     const party = new Party(place.backend(options));
     parties.push(party);
     return party.start();
   };
-  const joinHearing = async (options?: { poll?: number }): Promise<Party> => (await join(options)).reachable();
+  const joinHearing = async (options?: PlaceOptions): Promise<Party> => (await join(options)).reachable();
   const unique = (): string => `conformance:${randomUUID()}`;
 
   beforeAll(async () => {
@@ -308,7 +308,7 @@ export function lockBackendConformance(open: () => Promise<LockPlace>): void {
     });
 
     it('counts a waiter as dead that has not asked again for longer than twice `poll`', async () => {
-      const [a, silent, b] = [await join(), await joinHearing({ poll: 100 }), await join()];
+      const [a, silent, b] = [await join(), await joinHearing({ poll: 100, commandTimeout: 300 }), await join()];
       const name = unique();
       const patience = 2 * silent.backend.poll + silent.backend.commandTimeout;
       await a.take(name, { lease: patience + 100 });

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import { RedisBackend, type RedisConnection } from '../../lib/backends/redis/index.js';
 import { KeptLog } from '../support/kept-log.js';
-import type { LockPlace } from './lock-place.js';
+import type { LockPlace, PlaceOptions } from './lock-place.js';
 
 /** Locks on one Redis server, reached the given way. */
 export class RedisPlace implements LockPlace {
@@ -15,8 +15,9 @@ export class RedisPlace implements LockPlace {
     this.admin = new Redis(url);
   }
 
-  backend({ poll = 5000, deaf = false } = {}): LockBackend {
-    return new RedisBackend({ redis: deaf ? deafClient(this.url) : this.connection, poll, log: new KeptLog() });
+  backend({ poll = 5_000, commandTimeout = 5_000, deaf = false }: PlaceOptions = {}): LockBackend {
+    const redis = deaf ? deafClient(this.url) : this.connection;
+    return new RedisBackend({ redis, poll, commandTimeout, log: new KeptLog() });
   }
 
   async crash(backend: LockBackend, clientId: string): Promise<void> {

@@ -17,8 +17,8 @@ export class Engine implements AsyncDisposable {
   readonly backend: WatchedBackend;
   readonly client: LockClient;
 
-  constructor({ maxLocalHandoffs = 16, ...options }: EngineOptions) {
-    this.backend = new WatchedBackend(new RedisBackend({ ...options, log: this.log }));
+  constructor({ maxLocalHandoffs = 16, commandTimeout = 5_000, ...options }: EngineOptions) {
+    this.backend = new WatchedBackend(new RedisBackend({ ...options, commandTimeout, log: this.log }));
     this.client = new LockClient(
       this.backend,
       { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs },
