@@ -7,7 +7,18 @@ export { InjectRedisLock } from './decorators/inject-redis-lock.decorator.js';
 export { LockErrorFilter } from './filters/lock-error.filter.js';
 export type { Duration } from './core/duration.js';
 export type { Lock } from './core/lock.js';
-export type { LockBackend } from './core/lock-backend.js';
+export type {
+  AcquireReply,
+  AcquireRequest,
+  ClaimRef,
+  LockBackend,
+  LockBackendEvents,
+  Outlook,
+  PushedGrant,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+} from './core/lock-backend.js';
 export { currentLock } from './core/lock-flow.js';
 export type { LockOptions } from './core/options.js';
 export {

@@ -4,6 +4,7 @@ import type { Lock } from './core/lock.js';
 import type { LockLog } from './core/lock-log.js';
 import type { LockScope } from './core/lock-scope.js';
 import type { ResolvedLockOptions } from './core/options.js';
+import { LockConfigurationError } from './errors/lock-errors.js';
 
 export interface LockConnectionSettings {
   /** The connection's name, for messages. */
@@ -31,14 +32,14 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     private readonly log: LockLog,
   ) {}
 
-  async enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
-    if (!this.started) await this.start();
-    return this.client.enter(name, options);
+  enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
+    return this.started ? this.client.enter(name, options) : this.start().then(() => this.client.enter(name, options));
   }
 
-  async acquire(name: string, options: ResolvedLockOptions): Promise<Lock> {
-    if (!this.started) await this.start();
-    return this.client.acquire(name, options);
+  acquire(name: string, options: ResolvedLockOptions): Promise<Lock> {
+    return this.started
+      ? this.client.acquire(name, options)
+      : this.start().then(() => this.client.acquire(name, options));
   }
 
   get name(): string {
@@ -47,11 +48,14 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /**
    * Connects, as the application starts.
-   * @throws LockUnavailableError only with `strict`; without, the locks reject until Redis is there.
+   * @throws LockConfigurationError when Redis refuses the credentials or lacks permissions, and LockUnavailableError only with
+   * `strict`; without, the locks reject until Redis is there.
    */
   async open(): Promise<void> {
     const failure = await this.start();
-    if (failure === undefined || !this.settings.strict) return;
+    if (failure === undefined) return;
+    // Will not heal by itself: better no start than an application without locks.
+    if (!this.settings.strict && !(failure instanceof LockConfigurationError)) return;
     await this.close();
     throw failure;
   }

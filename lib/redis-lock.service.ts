@@ -3,7 +3,7 @@ import { describe } from './core/describe.js';
 import { assertLockName } from './core/lock-name.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
-import { LockConfigurationError, LockNotAcquiredError } from './errors/lock-errors.js';
+import { LockConfigurationError, LockNotAcquiredError, LockQueueFullError } from './errors/lock-errors.js';
 import { aroundPromise } from './interceptor/around-promise.js';
 import { LockConnection } from './redis-lock.connection.js';
 
@@ -22,12 +22,11 @@ export class RedisLockService {
    * LockConfigurationError for a wrong key or option, and `signal.reason` when the signal aborts.
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
-    const resolved = this.resolve(key, options);
-    return this.connection.acquire(key, resolved);
+    return await this.connection.acquire(key, this.resolve(key, options));
   }
 
   /**
-   * As `acquire`, but answers null where that throws a LockNotAcquiredError.
+   * As `acquire`, but answers null where the lock is contended (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT).
    * @param options `wait` is 0 where left out: one try.
    */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
@@ -35,7 +34,8 @@ export class RedisLockService {
     try {
       return await this.connection.acquire(key, resolved);
     } catch (error) {
-      if (error instanceof LockNotAcquiredError) return null;
+      // A full queue is overload, not contention.
+      if (error instanceof LockNotAcquiredError && !(error instanceof LockQueueFullError)) return null;
       throw error;
     }
   }

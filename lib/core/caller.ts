@@ -5,6 +5,8 @@ import type { ResolvedLockOptions } from './options.js';
 /** Somebody who called for a lock and stands in a local queue. */
 export class Caller {
   readonly giveUpAt: number;
+  /** Whether it counts as waiting: it stands behind somebody. */
+  counted = false;
   private stopTimer: (() => void) | undefined;
   private onAbort: (() => void) | undefined;
   private watched = false;

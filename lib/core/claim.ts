@@ -59,6 +59,11 @@ export class Claim implements AcquireRequest {
     private readonly clock: Clock,
   ) {}
 
+  /** Whether an answer said that others hold the lock, or that this claim does. */
+  get decided(): boolean {
+    return this.phase !== 'new';
+  }
+
   isWanted(): boolean {
     return this.phase === 'new' || this.phase === 'queued';
   }

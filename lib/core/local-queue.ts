@@ -48,16 +48,18 @@ export class LocalQueue implements ClaimOwner {
 
   /** Answers the hold when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: ResolvedLockOptions): Promise<Hold> {
-    if (this.claim) {
-      if (options.wait === 0) return Promise.reject(refusals.contended(this.name, this.hold?.remaining()));
-      this.contested = true;
+    if (options.wait === 0 && this.claim?.decided) {
+      return Promise.reject(refusals.contended(this.name, this.hold?.remaining()));
     }
     return new Promise((settle, reject) => {
-      this.count();
       const caller = new Caller(options, this.host.clock, settle, reject);
-      this.callers.add(caller);
+      if (this.claim) {
+        this.contested = true;
+        if (options.wait > 0) this.count(caller);
+      }
       // The first question settles by itself in time: no timer for a lock that is free.
       if (this.claim || options.signal) this.watch(caller);
+      this.callers.add(caller);
       if (!this.claim) this.openClaim();
     });
   }
@@ -73,10 +75,19 @@ export class LocalQueue implements ClaimOwner {
     // Without tokens in hand there is nothing to pass on.
     if (grant.tokensUntil > grant.fencingToken) this.tenure = new Tenure(grant, clock, settings.maxLocalHandoffs);
     this.serve(this.first()!, grant);
+    this.refuseImpatient();
   }
 
   queued(): void {
-    for (const caller of this.callers) this.watch(caller);
+    for (const caller of this.callers) {
+      this.watch(caller);
+      try {
+        if (!caller.counted) this.count(caller);
+      } catch (error) {
+        this.leave(caller, error);
+      }
+    }
+    this.refuseImpatient();
   }
 
   contended(rest: number): void {
@@ -217,16 +228,22 @@ export class LocalQueue implements ClaimOwner {
 
   private remove(caller: Caller): void {
     this.callers.delete(caller);
-    this.host.countWaiting(this.name, -1);
+    if (caller.counted) this.host.countWaiting(this.name, -1);
     caller.stop();
   }
 
-  private count(): void {
-    try {
-      this.host.countWaiting(this.name, 1);
-    } catch (error) {
-      if (!this.claim) this.host.queueEmptied(this);
-      throw error;
+  /** @throws LockQueueFullError */
+  private count(caller: Caller): void {
+    this.host.countWaiting(this.name, 1);
+    caller.counted = true;
+  }
+
+  /** One try that stood behind an open question: the answer is that the lock is somebody else's. */
+  private refuseImpatient(): void {
+    for (const caller of this.callers) {
+      if (caller.options.wait > 0) continue;
+      this.remove(caller);
+      caller.reject(refusals.contended(this.name, this.hold?.remaining()));
     }
   }
 

@@ -20,7 +20,7 @@ import { Renewal } from './renewal.js';
 
 export interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
-  /** Callers of this process that may be without their lock at once, over all names. */
+  /** Callers of this process that may wait at once, over all names: behind another caller of it, or in the backend's queue. */
   readonly maxWaiters: number;
   /** How often a process may pass a lock on inside while other processes wait for it; 0 turns local hand-off off. */
   readonly maxLocalHandoffs: number;
@@ -53,7 +53,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
     readonly clock: Clock = systemClock,
   ) {
     this.defaults = settings.defaults;
-    this.releases = new Releases(backend, clock);
+    this.releases = new Releases(backend, clock, log);
     this.renewal = new Renewal(backend, clock);
   }
 

@@ -11,7 +11,7 @@ export interface Lock extends AsyncDisposable {
   readonly key: string;
   /** Larger than the token of every earlier holder of the same name. Microseconds since 1970, or a little more. */
   readonly fencingToken: number;
-  /** Aborts with a `LockLostError` as soon as the lock is not certain any more; never aborts after `release()`. */
+  /** Aborts with a `LockLostError` as soon as the lock is not certain any more; never aborts after the outermost `release()`. */
   readonly signal: AbortSignal;
   /** True only while it is certain that nobody else holds the lock. Reads the monotonic clock: exact without an `await` before. */
   readonly isHeld: boolean;

@@ -6,7 +6,7 @@ import { type Duration, parseDuration } from './duration.js';
 export interface LockOptions {
   /**
    * How long the lock is granted when nothing renews it, i.e. how long the others wait after a crash.
-   * Left out: `defaults.lease`, renewed every third of it until the work ends. Given: fixed, the work must end within it, unless `renew: true`.
+   * Left out: the module's `lease`, renewed every third of it until the work ends. Given: fixed, the work must end within it, unless `renew: true`.
    * @default '30s', renewed
    */
   lease?: Duration;

@@ -1,5 +1,7 @@
+import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { ClaimRef, LockBackend, ReleaseReply } from './lock-backend.js';
 import type { Clock } from './clock.js';
+import type { LockLog } from './lock-log.js';
 
 interface OpenRelease extends ClaimRef {
   /** When to send it (again). */
@@ -22,6 +24,7 @@ export class Releases {
   constructor(
     private readonly backend: LockBackend,
     private readonly clock: Clock,
+    private readonly log: LockLog,
   ) {}
 
   /**
@@ -30,7 +33,7 @@ export class Releases {
    */
   async release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const late = lateUntil > 0 && lateUntil > this.clock.now();
-    const reply = await this.send(claim);
+    const reply = await this.send(claim, true);
     if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
     return reply;
   }
@@ -73,11 +76,13 @@ export class Releases {
     this.schedule();
   }
 
-  private async send(claim: ClaimRef): Promise<ReleaseReply | 'unanswered'> {
+  private async send(claim: ClaimRef, first = false): Promise<ReleaseReply | 'unanswered'> {
     this.underWay++;
     try {
       return await this.backend.release(claim);
-    } catch {
+    } catch (error) {
+      // An outage is told by the backend. What is refused for good would end by its lease each time, and nobody would know why.
+      if (first && error instanceof LockConfigurationError) this.log.error(error.message);
       return 'unanswered';
     } finally {
       this.underWay--;

@@ -6,6 +6,8 @@ import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
 
+/** How long (ms) an application waits for its first connection as it starts. */
+const longestStart = 2000;
 /** Pause (ms) before a server that refused what locks need is asked again. */
 const refusedPause = 5000;
 
@@ -29,6 +31,7 @@ export class CommandConnection {
   private closed = false;
   private lastError: unknown;
   private silentSince: number | undefined;
+  private stopPause: NodeJS.Timeout | undefined;
   /** Whether the log says that Redis is away. */
   private told = false;
   private loading: Promise<unknown> | undefined;
@@ -48,14 +51,23 @@ export class CommandConnection {
     });
   }
 
-  /** Rejects when the first attempt fails; ioredis goes on trying. */
+  /** Rejects when the first attempt fails, or takes long; ioredis goes on trying. */
   async start(): Promise<void> {
     this.silentSince = performance.now();
+    const attempt = this.redis.connect();
+    attempt.catch(() => undefined);
+    let stop: NodeJS.Timeout | undefined;
+    // An address that swallows packets would keep the application from starting for ioredis' whole connectTimeout.
+    const tooLong = new Promise<never>((_, reject) => {
+      stop = setTimeout(() => reject(new Error(`no connection within ${longestStart} ms`)), longestStart);
+    });
     try {
-      await this.redis.connect();
+      await Promise.race([attempt, tooLong]);
       await this.whenUsable(performance.now() + this.commandTimeout);
     } catch (error) {
       throw toLockError(this.lastError ?? error, this.address);
+    } finally {
+      clearTimeout(stop);
     }
   }
 
@@ -76,7 +88,7 @@ export class CommandConnection {
       });
     }
     if (!this.usable) {
-      const why = this.lastError instanceof Error ? `: ${this.lastError.message}` : '';
+      const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
       throw new LockUnavailableError(`Redis at ${this.address} is not connected${why}.`);
     }
   }
@@ -126,7 +138,7 @@ export class CommandConnection {
       // Somebody has to change the permissions: say so once, and look again now and then.
       if (!this.told && !this.closed) this.log.error(toLockError(error, this.address).message);
       this.told = true;
-      setTimeout(() => this.reset(), refusedPause).unref();
+      this.stopPause = setTimeout(() => this.reset(), refusedPause).unref();
       return this.wakeWaiters();
     } finally {
       this.end();
@@ -142,6 +154,7 @@ export class CommandConnection {
   }
 
   private wentDown(): void {
+    clearTimeout(this.stopPause);
     this.usable = false;
     this.silentSince ??= performance.now();
     if (this.closed) return this.wakeWaiters();
@@ -160,7 +173,10 @@ export class CommandConnection {
 
   /** Tears the connection down; everything under way rejects, and ioredis makes a new one. */
   private reset(): void {
-    if (!this.closed) breakConnection(this.redis);
+    if (this.closed) return;
+    // From this moment on: what is asked before the socket's end is noticed shall wait for the next one.
+    this.wentDown();
+    breakConnection(this.redis);
   }
 
   private readonly answered = (reply: unknown): unknown => {

@@ -7,6 +7,8 @@ const layout = '1';
 export interface KeySpace {
   /** record, queue, waiters of a lock name; one slot in a cluster. */
   forLock(name: string): readonly [record: string, queue: string, waiters: string];
+  /** The same for the rehearsal of one client, on a name that no lock can have. */
+  forRehearsal(clientId: string): readonly [record: string, queue: string, waiters: string];
   /** The lock name of a record key of this key space. */
   nameOf(record: string): string;
   /** The largest token issued on this server. */
@@ -21,6 +23,10 @@ export function keySpace(prefix: string): KeySpace {
     forLock(name) {
       // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
       const record = `${root}{${/^[:}]/.test(name) ? `:${name}` : name}}`;
+      return [record, `${record}:queue`, `${record}:waiters`];
+    },
+    forRehearsal(clientId) {
+      const record = `${root}rehearsal:{${clientId}}`;
       return [record, `${record}:queue`, `${record}:waiters`];
     },
     nameOf(record) {

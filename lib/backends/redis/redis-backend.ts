@@ -17,6 +17,7 @@ import { CallBatches } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
+import { rehearse } from './rehearsal.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
 import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
 import { Subscriber } from './subscriber.js';
@@ -37,6 +38,8 @@ export interface RedisBackendOptions {
 const claimWindow = 3000;
 /** Holds in one renewal command: the server is busy for well under a millisecond with it. */
 const renewalBatch = 500;
+/** Age (ms) up to which a bound of the server's clock is good: 1000 ppm of drift in it are what `certainUntil` leaves unused of a window. */
+const longestBoundAge = 5000;
 /** Pause (ms) before a server that is busy or loading is asked again. */
 const passingPause = 100;
 
@@ -84,57 +87,67 @@ export class RedisBackend implements LockBackend {
       () => {
         events.recovered();
       },
+      (error) => {
+        this.options.log.error(toLockError(error, this.connection.address).message);
+      },
     );
     await this.connection.start();
+    await rehearse(this.connection, this.keys, clientId);
   }
 
   acquire(request: AcquireRequest): Promise<AcquireReply> {
-    if (!this.connection.usable) return this.acquireLater(request);
-    return new Promise((resolve, reject) => {
-      this.calls.add('acquire', {
-        keys: this.keys.forLock(request.name),
-        args: [request.claim, request.lease, request.reserve, request.enqueue ? this.patience : 0],
-        answered: (reply, sentAt) => {
-          const answer = decodeAcquire(reply, sentAt);
-          if (answer.status === 'late') this.askAgain(request, late, sentAt).then(resolve, reject);
-          else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
-        },
-        failed: (error) => {
-          this.askAgain(request, error, performance.now()).then(resolve, reject);
-        },
-      });
-    });
+    return this.connection.usable ? this.ask(request, true) : this.acquireLater(request);
   }
 
   release(claim: ClaimRef): Promise<ReleaseReply> {
-    if (!this.connection.usable) return this.releaseLater(claim);
-    return new Promise((resolve, reject) => {
-      this.calls.add('release', {
-        keys: this.keys.forLock(claim.name),
-        args: [claim.claim],
-        answered: (reply) => resolve(decodeRelease(reply)),
-        failed: (error) => {
-          if (isMissingScript(error))
-            this.connection
-              .loadScripts()
-              .then(() => this.release(claim))
-              .then(resolve, reject);
-          else reject(toLockError(error, this.connection.address, claim.name));
-        },
-      });
-    });
+    return this.connection.usable ? this.giveBack(claim, true) : this.releaseLater(claim);
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
     const batches: Array<Promise<RenewReply[]>> = [];
     for (let first = 0; first < holds.length; first += renewalBatch) {
-      batches.push(this.renewBatch(holds.slice(first, first + renewalBatch)));
+      batches.push(this.renewBatch(holds.slice(first, first + renewalBatch), true));
     }
     return (await Promise.all(batches)).flat();
   }
 
   async close(): Promise<void> {
     await Promise.all([this.subscriber?.close(), this.connection.close()]);
+  }
+
+  /** @param mayLoad whether scripts that the server does not know are worth a second try */
+  private ask(request: AcquireRequest, mayLoad: boolean): Promise<AcquireReply> {
+    return new Promise((resolve, reject) => {
+      this.calls.add('acquire', {
+        keys: this.keys.forLock(request.name),
+        args: [request.claim, request.lease, request.reserve, request.enqueue ? this.patience : 0],
+        answered: (reply, sentAt) => {
+          const answer = decodeAcquire(reply, sentAt);
+          if (answer.status === 'late') this.askAgain(request, late, sentAt, mayLoad).then(resolve, reject);
+          else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
+        },
+        failed: (error) => {
+          this.askAgain(request, error, performance.now(), mayLoad).then(resolve, reject);
+        },
+      });
+    });
+  }
+
+  private giveBack(claim: ClaimRef, mayLoad: boolean): Promise<ReleaseReply> {
+    return new Promise((resolve, reject) => {
+      this.calls.add('release', {
+        keys: this.keys.forLock(claim.name),
+        args: [claim.claim],
+        answered: (reply) => resolve(decodeRelease(reply)),
+        failed: (error) => {
+          if (!isMissingScript(error) || !mayLoad) reject(toLockError(error, this.connection.address, claim.name));
+          else
+            this.loadFor(claim.name)
+              .then(() => this.giveBack(claim, false))
+              .then(resolve, reject);
+        },
+      });
+    });
   }
 
   private async acquireLater(request: AcquireRequest): Promise<AcquireReply> {
@@ -149,15 +162,29 @@ export class RedisBackend implements LockBackend {
   }
 
   /** What was not executed is asked again, as long as somebody wants it: a claim that was given up must not be served. */
-  private async askAgain(request: AcquireRequest, error: unknown, sentAt: number): Promise<AcquireReply> {
+  private async askAgain(
+    request: AcquireRequest,
+    error: unknown,
+    sentAt: number,
+    mayLoad: boolean,
+  ): Promise<AcquireReply> {
     if (isPassing(error) && performance.now() + passingPause < request.giveUpAt) await sleep(passingPause);
-    else if (isMissingScript(error)) await this.connection.loadScripts().catch(() => undefined);
+    else if (isMissingScript(error) && mayLoad) await this.loadFor(request.name);
     // 'late': the estimate of the server's clock was off, and the answer has put it right.
     else if (error !== late || performance.now() - sentAt >= this.commandTimeout) {
       throw toLockError(error, this.connection.address, request.name);
     }
     if (!request.isWanted()) throw new LockUnavailableError('Given up meanwhile.', { key: request.name });
-    return this.acquire(request);
+    if (!this.connection.usable) return this.acquireLater(request);
+    return this.ask(request, mayLoad && !isMissingScript(error));
+  }
+
+  private async loadFor(name: string): Promise<void> {
+    try {
+      await this.connection.loadScripts();
+    } catch (error) {
+      throw toLockError(error, this.connection.address, name);
+    }
   }
 
   /** A waiter that has not asked again for this long (ms) counts as dead. */
@@ -178,7 +205,7 @@ export class RedisBackend implements LockBackend {
     return { status: 'queued', askAt: performance.now() + pause };
   }
 
-  private async renewBatch(holds: readonly RenewRequest[], again = false): Promise<RenewReply[]> {
+  private async renewBatch(holds: readonly RenewRequest[], mayLoad: boolean): Promise<RenewReply[]> {
     if (!this.connection.usable) return holds.map(() => 'unanswered');
     const sentAt = performance.now();
     try {
@@ -196,9 +223,9 @@ export class RedisBackend implements LockBackend {
         return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: waiters > 0 };
       });
     } catch (error) {
-      if (!isMissingScript(error) || again) return holds.map(() => 'unanswered');
+      if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);
-      return this.renewBatch(holds, true);
+      return this.renewBatch(holds, false);
     }
   }
 
@@ -223,7 +250,7 @@ export class RedisBackend implements LockBackend {
     const { serverClock } = this.connection;
     const now = performance.now();
     const grantedAt = serverClock.earliest(serverTime);
-    if (grantedAt === undefined || grantedAt > now || serverClock.age(now) > this.patience) return undefined;
+    if (grantedAt === undefined || grantedAt > now || serverClock.age(now) > longestBoundAge) return undefined;
     const validUntil = certainUntil(grantedAt, length);
     return validUntil - now < length / 2 ? undefined : validUntil;
   }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { breakConnection, endConnection } from './redis-connection.js';
+import { isRefused } from './redis-errors.js';
 
 /**
  * The connection on which grants arrive: one channel per client, from the first wait on. Nothing of the guarantees rests on it:
@@ -18,6 +19,7 @@ export class Subscriber {
     private readonly commandTimeout: number,
     private readonly onMessage: (message: string) => void,
     private readonly onSubscribed: () => void,
+    private readonly onRefused: (error: unknown) => void,
   ) {
     // Reported by the command connection, which sees the same server.
     redis.on('error', () => undefined);
@@ -57,8 +59,9 @@ export class Subscriber {
   private async subscribe(): Promise<void> {
     try {
       await this.inTime(this.redis.subscribe(this.channel));
-    } catch {
-      // The connection went again, or the ACL has no such channel: the waiters poll.
+    } catch (error) {
+      // The waiters poll. A connection that went is made again; a permission has to be given by somebody.
+      if (isRefused(error)) this.onRefused(error);
       return;
     }
     if (this.closed) return;

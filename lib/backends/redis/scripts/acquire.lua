@@ -14,7 +14,7 @@ REPLY {now µs, then for each claim one of
         {'granted', token, lease ms, last reserved token, waiters behind}
         {'contended', rest of the holder's lease in ms}
         {'queued', rest of the holder's lease in ms, waiters ahead, 'heard' | 'asked'}   'asked': nobody listens on the claim's channel
-        {'failed', error}                                                                 nothing was changed for this claim
+        {'failed', error}                                                                 nothing was granted to this claim
       } or {now µs, 'late'}
 INVARIANT  At most one holder. Nobody who is alive and asked earlier is overtaken. 'late' changed nothing.
 ]]
