@@ -213,5 +213,29 @@ describe('a link that breaks, stalls or loses bytes', () => {
       await lock.release();
       await proxy.heal();
     });
+
+    it('finds a half-open subscription while it waits, and makes a new one, also when that one is met with silence at first', async () => {
+      const name = uniqueName();
+      await using proxy = await TcpProxy.to(redis.port);
+      await using holder = await Locker.to(redis.url);
+      await using waiter = await Locker.to(splitConnection(redis.port, proxy.port), {
+        poll: 500,
+        commandTimeout: COMMAND_TIMEOUT,
+      });
+      const held = await holder.acquire(name);
+      const next = waiter.acquire(name, { wait: '15s' });
+      const [claim] = await view.queued(name, 1);
+      proxy.swallow();
+      await until('the dead line was replaced', () => proxy.accepted === 2);
+      // The server has not been told of the end of the first one: only its own end tells.
+      expect(await view.listeners(claim!)).toBe(1);
+      await view.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      expect(await view.listeners(claim!)).toBe(0);
+      await proxy.heal();
+      await until('somebody listens again', async () => (await view.listeners(claim!)) === 1);
+      await view.queued(name, 1);
+      await held.release();
+      await (await next).release();
+    });
   });
 });

@@ -1,0 +1,95 @@
+/**
+ * Runs in a network namespace of its own (`unshare -n`): a Redis, some clients, and a loopback that loses packets. Prints nothing,
+ * sends one report. test/fault/packet-loss.spec.ts is the other end.
+ */
+import { execFileSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const built = async (path: string): Promise<unknown> => import(new URL(`../esm/${path}`, import.meta.url).href);
+const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
+const { lockDefaults, resolveOptions } = (await built(
+  'core/options.js',
+)) as typeof import('../../../lib/core/options.js');
+const { RedisBackend } = (await built(
+  'backends/redis/index.js',
+)) as typeof import('../../../lib/backends/redis/index.js');
+const { startRedis } = (await import(
+  new URL('../../scripts/redis-server.mjs', import.meta.url).href
+)) as typeof import('../../../scripts/redis-server.mjs');
+
+const { wait, commandTimeout, milliseconds } = JSON.parse(process.argv[2]!) as Record<
+  'wait' | 'commandTimeout' | 'milliseconds',
+  number
+>;
+const unhandled: string[] = [];
+process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
+
+const rule = ['INPUT', '-i', 'lo', '-m', 'statistic', '--mode', 'random', '--probability', '0.3', '-j', 'DROP'];
+execFileSync('ip', ['link', 'set', 'lo', 'up']);
+const redis = await startRedis();
+const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
+const clients = await Promise.all(
+  Array.from({ length: 4 }, async () => {
+    const backend = new RedisBackend({ redis: redis.url, commandTimeout, poll: 500, log: silent });
+    const settings = { defaults: lockDefaults, maxWaiters: 100, maxLocalHandoffs: 16 };
+    const client = new LockClient(backend, settings, silent);
+    await client.start();
+    return client;
+  }),
+);
+execFileSync('iptables', ['-A', ...rule]);
+
+// A resource that checks tokens: reading, waiting and writing back is safe as far as it refuses the late ones.
+const resource = { value: 0, token: 0, written: 0, refused: 0 };
+const issued = new Set<number>();
+const report = { granted: 0, twice: 0, slowest: 0, codes: {} as Record<string, number> };
+const options = resolveOptions({ wait, lease: 1500, renew: true }, lockDefaults);
+
+async function flow(client: InstanceType<typeof LockClient>): Promise<void> {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end) {
+    const asked = performance.now();
+    try {
+      const lock = await client.acquire('lossy', options);
+      report.slowest = Math.max(report.slowest, performance.now() - asked);
+      report.granted += 1;
+      if (issued.has(lock.fencingToken)) report.twice += 1;
+      issued.add(lock.fencingToken);
+      const { value } = resource;
+      await pause(2);
+      if (lock.fencingToken >= resource.token) {
+        resource.token = lock.fencingToken;
+        resource.value = value + 1;
+        resource.written += 1;
+      } else resource.refused += 1;
+      await lock.release();
+    } catch (error) {
+      report.slowest = Math.max(report.slowest, performance.now() - asked);
+      const { code = String(error) } = error as { code?: string };
+      report.codes[code] = (report.codes[code] ?? 0) + 1;
+      // An outage is told at once, with no turn of the event loop in between: whoever retries must leave it one.
+      await pause(20);
+    }
+  }
+}
+await Promise.all(clients.flatMap((client) => [flow(client), flow(client)]));
+const dropped = execFileSync('iptables', ['-L', 'INPUT', '-n', '-v', '-x'], { encoding: 'utf8' });
+execFileSync('iptables', ['-D', ...rule]);
+
+// All well again: it goes on by itself, and nobody's ghost holds the lock for longer than its lease.
+let healed = false;
+for (const end = performance.now() + 10_000; !healed && performance.now() < end;) {
+  healed = await clients[0]!.acquire('lossy', resolveOptions({ wait: '3s' }, lockDefaults)).then(
+    (lock) => lock.release().then(() => true),
+    () => pause(20, false),
+  );
+}
+await Promise.all(clients.map((client) => client.shutdown(0)));
+await redis.stop();
+process.send?.({
+  ...report,
+  resource,
+  healed,
+  unhandled,
+  dropped: Number(/^\s*(\d+)\s+\d+\s+DROP/m.exec(dropped)?.[1] ?? 0),
+});
