@@ -16,8 +16,8 @@ import {
 /**
  * Runs the method under a lock: of all calls with the same key, in all processes, one at a time. The lock is taken before
  * every other decorator of the method (a transaction, a cache) and released after them, whatever their order, and held
- * until the promise, Observable or async iterable that the method answers has really ended. A call inside that asks for
- * the same key does not wait for itself.
+ * until the promise, Observable, async iterable or StreamableFile that the method answers has really ended. A call inside
+ * that asks for the same key does not wait for itself.
  *
  * For methods of everything that Nest creates: providers, controllers, resolvers, gateways, message handlers.
  * @param template the key, such as `'product:#{id}'`; see `DistributedLockOptions.key`.

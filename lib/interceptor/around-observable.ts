@@ -32,8 +32,6 @@ export function aroundObservable<T>(
 
 /** One subscription's time inside the lock. Leaving twice changes nothing, and leaving as 'failed' never rejects. */
 function stay<T>(scope: LockScope, work: (scope: LockScope) => ObservableInput<T>, subscriber: Subscriber<T>): void {
-  // Granted in the moment in which the subscriber went.
-  if (subscriber.closed) return void scope.leave('failed');
   const leaving = (outcome: 'worked' | 'failed') => defer(() => scope.leave(outcome)).pipe(ignoreElements());
   const guarded = defer(() => work(scope)).pipe(
     concatWith(leaving('worked')),
@@ -46,6 +44,6 @@ function stay<T>(scope: LockScope, work: (scope: LockScope) => ObservableInput<T
   );
   // With the subscriber itself at the end, a synchronous source sees at once that it was cut short.
   scope.run(() => guarded.subscribe(subscriber));
-  // Added last, so it runs when the work has been stopped.
+  // Added last, so it runs when the work has been stopped; at once, when the subscriber went in the moment of the grant.
   subscriber.add(() => void scope.leave('failed'));
 }

@@ -7,6 +7,7 @@ import { aroundIterable } from './around-iterable.js';
 import { aroundObservable } from './around-observable.js';
 import { aroundPromise } from './around-promise.js';
 import { located } from './error-location.js';
+import { endOfStream } from './streamed-result.js';
 import type { ResultKind } from './result-kind.js';
 
 export interface LockedMethodSettings {
@@ -34,7 +35,7 @@ export class LockedMethod {
     const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
     switch (this.settings.kind) {
       case 'promise':
-        return aroundPromise(() => enter(), work);
+        return aroundPromise(() => enter(), work, endOfStream);
       case 'observable':
         return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1]);
       case 'iterable':

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type ArgumentsHost,
@@ -11,6 +12,7 @@ import {
   Param,
   Res,
   Sse,
+  StreamableFile,
 } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
@@ -80,6 +82,15 @@ class Products {
     return of({ id, held: currentLock()?.key });
   }
 
+  @Get('file/:id')
+  @DistributedLock('file:#{id}')
+  async file(@Param('id') id: string): Promise<StreamableFile> {
+    const stream = new Readable({ read() {} });
+    stream.push(`${id} `);
+    void Products.leave.promise.then(() => stream.push('end') && stream.push(null));
+    return new StreamableFile(stream);
+  }
+
   @Sse('events/:id')
   @DistributedLock('events:#{id}')
   events(@Param('id') id: string): Observable<{ data: string }> {
@@ -97,7 +108,7 @@ const start = async (options: RedisLockModuleOptions = {}, providers: object[] =
     controllers: [Products],
     providers: providers as never,
   }).compile();
-  app = module.createNestApplication({ logger: false });
+  app = module.createNestApplication({ logger: false, forceCloseConnections: true });
   await app.listen(0, '127.0.0.1');
 };
 const get = async (path: string, signal?: AbortSignal) =>
@@ -218,7 +229,7 @@ describe('requests and flows', () => {
       imports: [RedisLockModule.forRoot(onSharedRedis())],
       controllers: [Products],
     }).compile();
-    app = module.createNestApplication({ logger: false });
+    app = module.createNestApplication({ logger: false, forceCloseConnections: true });
     await app.init();
     const locks = app.get(RedisLockService);
     await locks.using('product:1', async () => {
@@ -250,6 +261,28 @@ describe('requests and flows', () => {
     client.abort();
     await Products.leave.promise;
     await using lock = await locks.acquire('events:1');
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('holds the lock of a StreamableFile until it was sent', async () => {
+    await start();
+    const locks = app.get(RedisLockService);
+    const response = await get('file/1');
+    await expect(locks.tryAcquire('file:1')).resolves.toBeNull();
+    Products.leave.resolve();
+    await expect(response.text()).resolves.toBe('1 end');
+    await using lock = await locks.acquire('file:1');
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('gives the lock of a StreamableFile back when its client goes', async () => {
+    await start();
+    const locks = app.get(RedisLockService);
+    const client = new AbortController();
+    const response = await get('file/1', client.signal);
+    client.abort();
+    await expect(response.text()).rejects.toBeDefined();
+    await using lock = await locks.acquire('file:1');
     expect(lock.isHeld).toBe(true);
   });
 });

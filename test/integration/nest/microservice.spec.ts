@@ -30,7 +30,7 @@ class Orders {
 
 const compile = async () =>
   Test.createTestingModule({ imports: [RedisLockModule.forRoot(onSharedRedis())], controllers: [Orders] })
-    .setLogger({ log() {}, warn() {}, error() {} } as never)
+    .setLogger({ log() {}, warn() {}, error() {} })
     .compile();
 
 const clientOf = (port: number) => ClientProxyFactory.create({ transport: Transport.TCP, options: { port } });
