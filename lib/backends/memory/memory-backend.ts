@@ -30,6 +30,8 @@ export interface MemoryLockBackendOptions {
   poll?: Duration;
   /** Whether messages never reach this client: it learns of its grants by asking. @default false */
   deaf?: boolean;
+  /** What `server.inspect` calls this client. @default its random id */
+  label?: string;
 }
 
 /**
@@ -42,25 +44,31 @@ export class MemoryLockBackend implements LockBackend {
   readonly poll: number;
   readonly claimWindow = claimWindow;
 
-  private readonly deaf: boolean;
   private clientId: string | undefined;
+  /** Clients that were refused: their `close()` is not meant for the one that is served. */
+  private refused = 0;
   /** Ends everything that waits for time to pass. */
   private readonly pauses = new Set<() => void>();
 
   /** @throws LockConfigurationError for a wrong duration. */
-  constructor({ server, commandTimeout = 1000, poll = 5000, deaf = false }: MemoryLockBackendOptions = {}) {
-    this.server = server ?? new MemoryLockServer();
+  constructor(private readonly options: MemoryLockBackendOptions = {}) {
+    const { server = new MemoryLockServer(), commandTimeout = 1000, poll = 5000 } = options;
+    this.server = server;
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
     this.poll = parseDuration('poll', poll, { min: 100 });
-    this.deaf = deaf;
   }
 
   /** @throws LockConfigurationError while another client uses it, LockUnavailableError while the server is away. */
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
-    if (this.clientId !== undefined) throw new LockConfigurationError(inUse);
+    if (this.clientId !== undefined) {
+      this.refused++;
+      throw new LockConfigurationError(inUse);
+    }
     this.clientId = clientId;
+    const { deaf = false, label } = this.options;
     this.server.connect(clientId, {
-      granted: this.deaf ? undefined : (grant) => events.granted(this.received(grant)),
+      label,
+      granted: deaf ? undefined : (grant) => events.granted(this.received(grant)),
       recovered: () => {
         events.recovered();
       },
@@ -109,6 +117,10 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   async close(): Promise<void> {
+    if (this.refused > 0) {
+      this.refused--;
+      return;
+    }
     if (this.clientId === undefined) return;
     this.server.disconnect(this.clientId);
     this.clientId = undefined;

@@ -14,6 +14,8 @@ export interface MemoryLockServerOptions {
 
 /** A client that is connected. */
 export interface Connection {
+  /** What `inspect` calls it; undefined: its id. */
+  readonly label: string | undefined;
   /** Undefined: it does not listen for messages. */
   readonly granted: ((grant: GrantMessage) => void) | undefined;
   /** The server can be reached again. */
@@ -29,6 +31,7 @@ export class MemoryLockServer {
   readonly table: LockTable;
 
   private readonly connections = new Map<string, Connection>();
+  private readonly labels = new Map<string, string>();
   private readonly onTheirWay = new Set<() => void>();
   private outage = { from: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   private stopReturn: (() => void) | undefined;
@@ -65,12 +68,18 @@ export class MemoryLockServer {
 
   /** Who holds the lock of this name, and who waits for it in the queue. */
   inspect(name: string): LockView {
-    return this.table.inspect(name);
+    const { holder, waiters } = this.table.inspect(name);
+    const labelled = <T extends { readonly client: string }>(party: T): T => {
+      return { ...party, client: this.labels.get(party.client) ?? party.client };
+    };
+    return { holder: holder && labelled(holder), waiters: waiters.map(labelled) };
   }
 
   /** @internal */
   connect(client: string, connection: Connection): void {
     this.connections.set(client, connection);
+    // Kept: what a client left behind when it died is still its own.
+    if (connection.label !== undefined) this.labels.set(client, connection.label);
     if (!this.available) this.awaitReturn();
   }
 

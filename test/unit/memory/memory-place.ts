@@ -6,8 +6,8 @@ import type { LockPlace } from '../../conformance/lock-place.js';
 export class MemoryPlace implements LockPlace {
   private readonly server = new MemoryLockServer();
 
-  backend({ poll = 5000, deaf = false } = {}): LockBackend {
-    return new MemoryLockBackend({ server: this.server, poll, deaf });
+  backend(options: Parameters<LockPlace['backend']>[0] = {}): LockBackend {
+    return new MemoryLockBackend({ server: this.server, ...options });
   }
 
   crash(backend: LockBackend): Promise<void> {
