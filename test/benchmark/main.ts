@@ -47,7 +47,9 @@ const chosen = scenarios.filter(({ name }) => options.only?.includes(name) ?? tr
 const results = new Results();
 const start = performance.now();
 const redis = await BenchRedis.start();
-const machine = `${new Date().toISOString().slice(0, 10)}; ${cpus().length} × ${cpus()[0]!.model.trim()}; Node ${process.versions.node}; Redis ${await redis.version()}; ${placement}.`;
+const machine = `${new Date().toISOString().slice(0, 10)}; ${cpus().length} × ${cpus()[0]!.model.trim()}; Node ${process.versions.node}; Redis ${await redis.version()}; ${placement}.${
+  options.quick ? '\n\n**A quick run: one short round of everything, and fewer names. Not to be believed.**' : ''
+}`;
 try {
   for (const scenario of chosen) {
     await redis.empty();

@@ -22,18 +22,15 @@ const times = (value: number | undefined, unit: number | undefined): string =>
 function variantTable(results: Results, { name, main, columns }: Scenario, variant: string): string {
   const of = (driver: string, { key, across }: Pick<Column, 'key' | 'across'>) =>
     results.value(name, variant, driver, key, across);
-  const measured = results.drivers(name, variant);
-  // A scenario of ours alone has nobody to be compared with.
-  const compared = measured.length > 1;
-  const floor = of(nameOf('floor'), { key: main.column });
-  const best = results.best('peer', name, variant, main.column, main.better)?.value;
-  const head = [variant, ...columns.map(({ title }) => title), ...(compared ? ['× by hand', '× best peer'] : [])];
-  const rows = measured.map((driver) => {
-    const value = of(driver, { key: main.column });
+  const floor = main && of(nameOf('floor'), { key: main.column });
+  const best = main && results.best('peer', name, variant, main.column, main.better)?.value;
+  const head = [variant, ...columns.map(({ title }) => title), ...(main ? ['× by hand', '× best peer'] : [])];
+  const rows = results.drivers(name, variant).map((driver) => {
+    const value = main && of(driver, { key: main.column });
     return [
       driver === nameOf('ours') ? `**${driver}**` : driver,
       ...columns.map((column) => figure(of(driver, column), column.digits)),
-      ...(compared ? [times(value, floor), times(value, best)] : []),
+      ...(main ? [times(value, floor), times(value, best)] : []),
     ];
   });
   return markdown([head, ...rows]);
@@ -55,7 +52,8 @@ export function report(
   bars: readonly Bar[],
   machine: string,
 ): string {
-  const settings = drivers.map(({ name, settings: told }) => [name, told]);
+  const played = new Set(results.samples.map((sample) => sample.driver));
+  const settings = drivers.filter(({ name }) => played.has(name)).map(({ name, settings: told }) => [name, told]);
   const tables = scenarios.map((scenario) => {
     const variants = results.variants(scenario.name).map((variant) => variantTable(results, scenario, variant));
     return `## ${scenario.title}\n\n${variants.join('\n\n')}`;

@@ -54,7 +54,6 @@ function bars(results: Results): Bar[] {
 export const decorated: Scenario = {
   name: scenario,
   title: 'A method: decorated, in `using`, and without a lock',
-  main: { column: 'decorated', better: 'more' },
   columns: [
     { key: 'decorated', title: 'decorated calls/s' },
     { key: 'using', title: 'using calls/s' },

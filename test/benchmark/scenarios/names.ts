@@ -56,7 +56,6 @@ function bars(results: Results): Bar[] {
 export const names: Scenario = {
   name: scenario,
   title: 'Locked once each: what stays',
-  main: { column: 'heap', better: 'less' },
   columns: [
     { key: 'heap', title: 'heap MB', digits: 2 },
     { key: 'keys', title: 'keys in Redis' },

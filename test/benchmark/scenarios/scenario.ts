@@ -15,8 +15,8 @@ export interface Column {
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** The column by which drivers are compared: with the floor, and with the best peer. */
-  readonly main: { readonly column: string; readonly better: 'more' | 'less' };
+  /** The column by which drivers are compared: with the floor, and with the best peer. Left out: they are not. */
+  readonly main?: { readonly column: string; readonly better: 'more' | 'less' };
   readonly columns: readonly Column[];
   play(stage: Stage): Promise<void>;
   /** What issue 4 asks for. */
