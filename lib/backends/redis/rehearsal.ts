@@ -15,26 +15,28 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
   const ask = async (claim: string): Promise<unknown> => {
     const notAfter = connection.latestUseful(performance.now());
     const args = [keys.register, ...names, notAfter, keys.channels, claim, briefly, 1, briefly];
-    return failure(((await connection.run('acquire', 4, args)) as unknown[])[1]);
+    const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
+    return worked(reply);
   };
-  const release = async (claim: string): Promise<unknown> => {
-    const args = [keys.register, ...names, keys.channels, claim];
-    return failure(((await connection.run('release', 4, args)) as unknown[])[0]);
+  const release = async (claim: string): Promise<void> => {
+    const [reply] = (await connection.run('release', 4, [keys.register, ...names, keys.channels, claim])) as [unknown];
+    worked(reply);
   };
   try {
-    // The waiter is queued, granted the lock by the release (with a message), and found as holder again.
-    for (const step of [() => ask(holder), () => ask(waiter), () => release(holder), () => ask(waiter)]) {
-      const failed = await step();
-      if (failed !== undefined) throw new Error(String(failed));
-    }
-    await connection.run('renew', 4, [keys.register, ...names, waiter, Number.MAX_SAFE_INTEGER, briefly, 1]);
+    await ask(holder);
+    // Queued, granted the lock by the release (with a message), and found as holder when it asks again.
+    await ask(waiter);
+    await release(holder);
+    const [status, token] = (await ask(waiter)) as [string, number];
+    if (status === 'granted') await connection.run('renew', 4, [keys.register, ...names, waiter, token, briefly, 1]);
     await release(waiter);
   } catch (error) {
     if (isRefused(error)) throw toLockError(error, connection.address);
   }
 }
 
-/** What a script says went wrong with a claim. */
-function failure(reply: unknown): unknown {
-  return Array.isArray(reply) && reply[0] === 'failed' ? reply[1] : undefined;
+/** The reply for one claim. @throws with what the script says went wrong with it. */
+function worked(reply: unknown): unknown {
+  if (Array.isArray(reply) && reply[0] === 'failed') throw new Error(String(reply[1]));
+  return reply;
 }
