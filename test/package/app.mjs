@@ -55,7 +55,9 @@ export class App {
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    await this.#run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/index.js')`]);
+    for (const file of ['index.js', 'testing/index.js']) {
+      await this.#run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
+    }
   }
 
   /** jest in CommonJS, from our node_modules, in the user's folder. */
@@ -75,7 +77,7 @@ export class App {
     const out = join('built', `${format}-${name}`);
     const project = join(this.directory, `src-${format}-${name}`);
     mkdirSync(project, { recursive: true });
-    cpSync(join(this.directory, 'apps', 'app.ts'), join(project, 'app.ts'));
+    for (const file of ['app.ts', 'testing.ts']) cpSync(join(this.directory, 'apps', file), join(project, file));
     // nodenext asks the nearest package.json which kind of module a file is, and so does Node for the output.
     const type = { type: format === 'esm' ? 'module' : 'commonjs' };
     this.#write(join(`src-${format}-${name}`, 'package.json'), type);
@@ -99,17 +101,26 @@ export class App {
     const errors = output.split('\n').filter((line) => /error TS/.test(line));
     const ours = errors.filter((line) => !/node_modules\/(?!nestjs-redis-lock\/)/.test(line));
     if (ours.length > 0) throw new Error(ours.join('\n'));
-    return join(out, 'app.js');
+    return out;
   }
 
   /**
    * A Nest application starts, runs a locked method, and ends by itself.
-   * @param {string} program
+   * @param {string} programs where they were compiled to
    * @param {string} redisUrl
    */
-  async locks(program, redisUrl) {
-    const output = await this.#run([program], { REDIS_URL: redisUrl });
+  async locks(programs, redisUrl) {
+    const output = await this.#run([join(programs, 'app.js')], { REDIS_URL: redisUrl });
     if (!output.includes('locked and released')) throw new Error(output);
+  }
+
+  /**
+   * So does one with its locks in memory and in virtual time.
+   * @param {string} programs where they were compiled to
+   */
+  async testsWithoutRedis(programs) {
+    const output = await this.#run([join(programs, 'testing.js')]);
+    if (!output.includes('tested without Redis')) throw new Error(output);
   }
 
   /**

@@ -77,11 +77,12 @@ async function checkApp(app, tarball, redisUrl) {
   }
   for (const format of /** @type {const} */ (['esm', 'cjs'])) {
     const nodenext = { name: 'nodenext', options: { module: 'nodenext' } };
-    const program = await check(`${line}, ${format}: compiles`, () =>
+    const programs = await check(`${line}, ${format}: compiles`, () =>
       app.compiles(format, nodenext, { checkDeclarations: format === 'esm' && line.startsWith('Nest 12') }),
     );
-    if (program === undefined) continue;
-    await check(`${line}, ${format}: locks a method on Redis and ends by itself`, () => app.locks(program, redisUrl));
+    if (programs === undefined) continue;
+    await check(`${line}, ${format}: locks a method on Redis and ends by itself`, () => app.locks(programs, redisUrl));
+    await check(`${line}, ${format}: tests without Redis and ends by itself`, () => app.testsWithoutRedis(programs));
   }
 }
 

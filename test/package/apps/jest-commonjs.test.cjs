@@ -1,8 +1,8 @@
 // jest knows no module-sync: a CommonJS test suite on Nest 11 gets dist/cjs.
-const lock = require('nestjs-redis-lock');
-const path = require.resolve('nestjs-redis-lock');
-
-test('a CommonJS jest suite loads the CommonJS build', () => {
-  expect(path).toMatch(/dist[\\/]cjs[\\/]index\.js$/);
-  expect(lock).toBeDefined();
+test.each([
+  ['nestjs-redis-lock', /dist[\\/]cjs[\\/]index\.js$/],
+  ['nestjs-redis-lock/testing', /dist[\\/]cjs[\\/]testing[\\/]index\.js$/],
+])('a CommonJS jest suite loads the CommonJS build of %s', (path, file) => {
+  expect(require.resolve(path)).toMatch(file);
+  expect(require(path)).toBeDefined();
 });

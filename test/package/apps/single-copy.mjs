@@ -1,12 +1,14 @@
 // import and require in one process must meet the same classes and the same AsyncLocalStorage.
 import { createRequire } from 'node:module';
 
-const imported = await import('nestjs-redis-lock');
-const required = createRequire(import.meta.url)('nestjs-redis-lock');
-
 const isName = (name) => !['default', '__esModule', 'module.exports'].includes(name);
-const names = [...new Set([...Object.keys(imported), ...Object.keys(required)])].filter(isName);
-const different = names.filter((name) => imported[name] !== required[name]);
-if (names.length === 0) throw new Error('nothing is exported');
-if (different.length > 0) throw new Error(`not the same by import and by require: ${different.join(', ')}`);
+
+for (const path of ['nestjs-redis-lock', 'nestjs-redis-lock/testing']) {
+  const imported = await import(path);
+  const required = createRequire(import.meta.url)(path);
+  const names = [...new Set([...Object.keys(imported), ...Object.keys(required)])].filter(isName);
+  const different = names.filter((name) => imported[name] !== required[name]);
+  if (names.length === 0) throw new Error(`nothing is exported by ${path}`);
+  if (different.length > 0) throw new Error(`not the same by import and by require: ${different.join(', ')}`);
+}
 console.log('one copy');
