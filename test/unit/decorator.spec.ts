@@ -276,7 +276,7 @@ describe('@DistributedLock, wrapping', () => {
     }
     decorate(A, locked('p'));
     const instance = new RecordingConnection().inject(new A());
-    expect(Object.keys(Object.assign({}, instance))).toEqual(['id']);
+    expect(Reflect.ownKeys(Object.assign({}, instance))).toEqual(['id']);
     expect(JSON.stringify(instance)).toBe('{"id":1}');
   });
 
