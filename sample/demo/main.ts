@@ -28,7 +28,7 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<boolean>
 
 const interrupt = new AbortController();
 // More than once: a terminal sends Ctrl-C to every process of the group, and a launcher passes it on.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interrupt.abort());
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
 
 try {
   const options = readOptions(process.argv.slice(2));
