@@ -5,6 +5,9 @@ import { printable } from './describe.js';
 import type { RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 
+/** Pause (ms) before an unanswered renewal is tried again: several tries fit into the shortest provisional grant. */
+const longestRetryPause = 250;
+
 /**
  * A lock that is held by this process: the grant, how long it is certain, and everybody inside who uses it.
  * States: held → lost (time or backend says so) → ended, or held → ended by the release. Never back.
@@ -88,8 +91,7 @@ export class Hold {
     const now = this.clock.now();
     this.unanswered = reply === 'unanswered';
     if (reply === 'lost') this.lose('revoked');
-    else if (reply === 'unanswered')
-      this.renewAt = now + Math.min(this.lease / 12, Math.max(0, this.validUntil - now) / 4);
+    else if (reply === 'unanswered') this.renewAt = now + Math.min(this.lease / 12, longestRetryPause);
     else {
       this.validUntil = Math.max(this.validUntil, Math.min(reply.validUntil, this.fixedEnd));
       this.renewAt = this.nextRenewal(now);

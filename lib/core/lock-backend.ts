@@ -1,3 +1,5 @@
+import type { Clock } from './clock.js';
+
 /**
  * The one port of the engine: a place where locks live.
  *
@@ -8,6 +10,8 @@
  * - a rejected call is a `LockUnavailableError`, with `uncertain` where the call may have been, or may still be, executed.
  */
 export interface LockBackend {
+  /** The clock that its times are on. @default the system's monotonic one */
+  readonly clock?: Clock;
   /**
    * Longest time in ms for an answer. A question that went unanswered is not executed later than twice this after it failed.
    */

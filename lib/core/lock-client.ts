@@ -50,7 +50,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
     readonly backend: LockBackend,
     readonly settings: LockClientSettings,
     private readonly log: LockLog,
-    readonly clock: Clock = systemClock,
+    readonly clock: Clock = backend.clock ?? systemClock,
   ) {
     this.defaults = settings.defaults;
     this.releases = new Releases(backend, clock, log);
