@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
+import { LateLink } from './support/late-link.js';
 import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
 import { Monitor, ServerView } from './support/server-view.js';
@@ -151,6 +152,36 @@ describe('a link that breaks, stalls or loses bytes', () => {
     expect(given).toEqual([undefined, undefined, undefined]);
     expect(monitor.since(0).filter((script) => script === 'acquire').length).toBe(1);
     await lock.release();
+  });
+
+  describe('whose bytes arrive after their sender hung up', () => {
+    it.each([
+      ['soon after', 0, 50],
+      ['at the last moment that its sender could bear, as the sender estimates it', 200, 1120],
+    ])('brings no lock to nobody: an acquire that is read %s is released again', async (_, latency, late) => {
+      const name = uniqueName();
+      await using link = await LateLink.to(redis.port);
+      // What is slow here makes the estimate of the server's clock generous.
+      link.slow(latency);
+      await using locker = await Locker.to(link.url, { commandTimeout: 1000 });
+      link.slow(0);
+      link.hold();
+      const sent = performance.now();
+      const refused = rejection(locker.acquire(name, { lease: '1m' }));
+      await until('the question is on its way', () => link.holds);
+      link.hangUp();
+      expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+      const calls = await view.calls('evalsha');
+      await until('it is late', () => performance.now() - sent > late);
+      // The release went another way, and has been answered by now.
+      await until('its release was faster', async () => (await view.calls('evalsha')) > calls || latency > 0);
+      link.deliver();
+      const ghost = await view.holder(name);
+      if (latency === 0) expect(ghost).toBeDefined();
+      await until('the ghost is gone', async () => (await view.holder(name)) === undefined);
+      await using other = await Locker.to(redis.url);
+      await (await other.acquire(name, { wait: 0 })).release();
+    });
   });
 
   describe('of a subscription', () => {

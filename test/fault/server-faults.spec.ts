@@ -193,7 +193,7 @@ describe('a Redis that is there but refuses', () => {
     });
   });
 
-  it('asks nothing of a server for what can be known without: the wait of a caller that gave up ends its questions', async () => {
+  it('hears no more of a caller that gave up: its place in the queue goes, and no poll of it comes', async () => {
     const name = uniqueName();
     await using locker = await Locker.to(redis.url);
     await using other = await Locker.to(redis.url, { poll: 100 });
@@ -231,6 +231,8 @@ describe('a Redis with users', () => {
       acl: [
         'user default on nopass ~* &* +@all',
         'user full on >secret ~lock:* &lock:* -@all +evalsha +eval +script|load +time +get +set +del +exists +pexpire +pttl +zadd +zrem +zrank +zrange +zrevrange +zcard +hset +hget +hdel +publish +subscribe +pubsub|numsub +ping +info +client',
+        'user elsewhere on >secret ~other:* &lock:* +@all',
+        'user deaf on >secret ~lock:* resetchannels +@all',
         'user reader on >secret ~lock:* &lock:* -@all +@read +info +ping +client',
       ].join('\n'),
     });

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * A line on which bytes may arrive after their sender has hung up, as they do from a broken connection's socket buffers:
+ * what was held back is delivered to the server whether the client is still there or not.
+ */
+export class LateLink {
+  readonly #server = createServer();
+  readonly #links: Array<{ client: Socket; server: Socket; held: Buffer[] }> = [];
+  #holding = false;
+  #latency = 0;
+
+  static async to(port: number): Promise<LateLink> {
+    const link = new LateLink();
+    link.#server.on('connection', (client) => link.#join(client, connect(port, '127.0.0.1')));
+    link.#server.listen(0, '127.0.0.1');
+    await once(link.#server, 'listening');
+    return link;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** What clients send takes so many milliseconds from now on; answers take none. */
+  slow(milliseconds: number): void {
+    this.#latency = milliseconds;
+  }
+
+  /** From now on what clients send is held back. */
+  hold(): void {
+    this.#holding = true;
+  }
+
+  /** Whether something is held back. */
+  get holds(): boolean {
+    return this.#links.some(({ held }) => held.length > 0);
+  }
+
+  /** Hangs up on every client, and lets bytes of later connections pass. The server is not told. */
+  hangUp(): void {
+    this.#holding = false;
+    for (const { client } of this.#links) client.resetAndDestroy();
+  }
+
+  /** Delivers what was held back, late. */
+  deliver(): void {
+    for (const { server, held } of this.#links) for (const bytes of held.splice(0)) server.write(bytes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { client, server } of this.#links) {
+      client.destroy();
+      server.destroy();
+    }
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #join(client: Socket, server: Socket): void {
+    const link = { client, server, held: [] as Buffer[] };
+    this.#links.push(link);
+    for (const socket of [client, server]) socket.on('error', () => undefined).setNoDelay(true);
+    client.on('data', (bytes) => {
+      if (this.#holding) link.held.push(bytes);
+      else if (this.#latency > 0) setTimeout(() => server.write(bytes), this.#latency);
+      else server.write(bytes);
+    });
+    server.on('data', (bytes) => client.destroyed || client.write(bytes));
+    server.on('close', () => client.destroy());
+  }
+}
