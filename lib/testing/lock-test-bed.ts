@@ -45,7 +45,7 @@ export class LockTestBed {
   otherProcess(name = 'elsewhere'): RedisLockService {
     const { shutdownTimeout, strict, ...settings } = resolveModuleOptions({});
     const backend = new MemoryLockBackend({ server: this.server, label: name });
-    const client = new LockClient(backend, settings, silence, this.clock);
+    const client = new LockClient(backend, settings, silence);
     return new RedisLockService(new LockConnection(client, { name, strict, shutdownTimeout }, silence));
   }
 

@@ -62,7 +62,7 @@ function connect(name: string, options: RedisLockModuleOptions, bed: LockTestBed
     ...(poll !== undefined && { poll }),
   });
   const log = new Logger(RedisLockModule.name);
-  const client = new LockClient(backend, settings, log, bed.clock);
+  const client = new LockClient(backend, settings, log);
   return new VirtualLockConnection(client, { name, strict, shutdownTimeout }, log, bed.clock);
 }
 

@@ -1,4 +1,4 @@
-import { certainUntil } from '../../core/clock.js';
+import { certainUntil, type Clock } from '../../core/clock.js';
 import { printable } from '../../core/describe.js';
 import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
@@ -40,6 +40,7 @@ export interface MemoryLockBackendOptions {
  */
 export class MemoryLockBackend implements LockBackend {
   readonly server: MemoryLockServer;
+  readonly clock: Clock;
   readonly commandTimeout: number;
   readonly poll: number;
   readonly claimWindow = claimWindow;
@@ -54,6 +55,7 @@ export class MemoryLockBackend implements LockBackend {
   constructor(private readonly options: MemoryLockBackendOptions = {}) {
     const { server = new MemoryLockServer(), commandTimeout = 1000, poll = 5000 } = options;
     this.server = server;
+    this.clock = server.clock;
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
     this.poll = parseDuration('poll', poll, { min: 100 });
   }
@@ -78,13 +80,15 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const { clock, table } = this.server;
+    const { clock } = this;
     const { name, claim, lease, reserve, enqueue, giveUpAt } = request;
     await this.rideOut(name, giveUpAt);
     if (!request.isWanted()) throw unavailable('was away, and the lock is not wanted any more', name);
     const sentAt = clock.now();
     const patience = enqueue ? this.patience : 0;
-    const answer = await this.send(name, 'useless', () => table.acquire({ name, claim, lease, reserve, patience }));
+    const answer = await this.send(name, 'useless', () =>
+      this.server.table.acquire({ name, claim, lease, reserve, patience }),
+    );
     if (answer.status === 'contended') return answer;
     if (answer.status === 'queued') {
       // Nobody may tell us: when the holder's lease has ended, and now and then anyway.
@@ -101,7 +105,7 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
-    const sentAt = this.server.clock.now();
+    const sentAt = this.clock.now();
     try {
       const answers = await this.send(holds[0]?.name, 'useful', () =>
         holds.map((hold) => this.server.table.renew(hold)),
@@ -136,10 +140,10 @@ export class MemoryLockBackend implements LockBackend {
   /** An outage that is over within `commandTimeout` of its beginning is not noticed; any other is told at once. */
   private async rideOut(name: string, giveUpAt: number): Promise<void> {
     this.assertOpen(name);
-    const { available, away, clock } = this.server;
+    const { available, away } = this.server;
     if (available) return;
     if (away.until > Math.min(giveUpAt, away.from + this.commandTimeout)) throw unavailable('cannot be reached', name);
-    await this.pause(away.until - clock.now());
+    await this.pause(away.until - this.clock.now());
   }
 
   /**
@@ -168,7 +172,7 @@ export class MemoryLockBackend implements LockBackend {
 
   private pause(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const stop = this.server.clock.timer(ms, () => {
+      const stop = this.clock.timer(ms, () => {
         this.pauses.delete(end);
         resolve();
       });
@@ -187,7 +191,7 @@ export class MemoryLockBackend implements LockBackend {
   /** A message may have been on its way for long: when less than half of its grant is left, a renewal must confirm it first. */
   private received({ grantedAt, length, ...grant }: GrantMessage): PushedGrant {
     const validUntil = certainUntil(grantedAt, length);
-    const isYoung = validUntil - this.server.clock.now() >= length / 2;
+    const isYoung = validUntil - this.clock.now() >= length / 2;
     return { ...grant, validUntil: isYoung ? validUntil : undefined };
   }
 }

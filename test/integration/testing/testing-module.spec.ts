@@ -251,6 +251,21 @@ describe('MemoryLockBackend', () => {
     await expect(bought).resolves.toBe('product:1 1');
   });
 
+  it('is a backend for RedisLockModule in virtual time, too', async () => {
+    const clock = new VirtualClock();
+    const backend = new MemoryLockBackend({ server: new MemoryLockServer({ clock }) });
+    const module = await Test.createTestingModule({ imports: [RedisLockModule.forRoot({ backend })] }).compile();
+    await using app = closing(module);
+    const lock = await app.get(RedisLockService).acquire('a', { lease: '5s' });
+    await clock.advance('4s');
+    expect(lock.isHeld).toBe(true);
+    await clock.advance('1s');
+    expect(lock.isHeld).toBe(false);
+    // Only the testing module lets time pass while it closes.
+    await lock.release();
+    expect(clock.pending).toBe(0);
+  });
+
   it('is refused to a second application while the first one uses it, and free again afterwards', async () => {
     const locks = RedisLockModule.forRoot({ backend: new MemoryLockBackend() });
     const compiled = () => Test.createTestingModule({ imports: [locks], providers: [Shop] }).compile();

@@ -1,6 +1,6 @@
 import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import type { LockBackend } from '../../../lib/core/lock-backend.js';
-import type { LockPlace } from '../../conformance/lock-place.js';
+import type { LockPlace } from 'nestjs-redis-lock/testing';
 
 /** Locks in the memory of this process, on the system's clock. */
 export class MemoryPlace implements LockPlace {

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import type { LockPlace, PlaceOptions } from './lock-place.js';
+import { Party } from './party.js';
+import type { TestFramework } from './test-framework.js';
+
+/** What the guarantees of a backend are tested with. */
+export class BackendBench {
+  readonly describe: TestFramework['describe'];
+  readonly it: TestFramework['it'];
+  place!: LockPlace;
+  private readonly parties: Party[] = [];
+
+  constructor(open: () => Promise<LockPlace>, { describe, it, beforeAll, afterEach, afterAll }: TestFramework) {
+    this.describe = describe;
+    this.it = it;
+    beforeAll(async () => {
+      this.place = await open();
+    });
+    afterEach(async () => {
+      await Promise.all(this.parties.splice(0).map((party) => party.backend.close()));
+    });
+    afterAll(() => this.place.close());
+  }
+
+  /** One more client. */
+  readonly join = async (options?: PlaceOptions): Promise<Party> => {
+    const party = new Party(this.place.backend(options));
+    this.parties.push(party);
+    return party.start();
+  };
+
+  /** One more client, which messages reach already. */
+  readonly joinHearing = async (options?: PlaceOptions): Promise<Party> => (await this.join(options)).reachable();
+
+  readonly unique = (): string => `conformance:${randomUUID()}`;
+}

@@ -1,0 +1,188 @@
+import type { BackendBench } from './backend-bench.js';
+import type { Party } from './party.js';
+import { expect } from './expectations.js';
+
+/** Who holds, for how long, and with which token. */
+export function exclusion(bench: BackendBench): void {
+  const { describe, it, join, joinHearing, unique } = bench;
+
+  describe('mutual exclusion (G1)', () => {
+    it('grants a free lock to whoever asks, and to nobody else while it is held', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.take(name);
+      for (const party of [a, b]) {
+        expect(await party.ask(party.claim(name), { enqueue: false })).toMatchObject({ status: 'contended' });
+      }
+    });
+
+    it('grants one of many who ask at once', async () => {
+      const all = await Promise.all(Array.from({ length: 4 }, () => join()));
+      const name = unique();
+      const replies = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => {
+          const party = all[index % all.length]!;
+          return party.ask(party.claim(name), { enqueue: false });
+        }),
+      );
+      expect(replies.filter(({ status }) => status === 'granted')).toHaveLength(1);
+      expect(replies.filter(({ status }) => status === 'contended')).toHaveLength(39);
+    });
+
+    it('keeps every lock name apart, whatever stands in it', async () => {
+      const a = await join();
+      const root = unique();
+      const names = [
+        '',
+        ' ',
+        ':queue',
+        '}',
+        '{',
+        '{x}',
+        '}:queue',
+        '\r\n',
+        '\0',
+        '%7D',
+        'é',
+        '🎟️',
+        '1',
+        '01',
+        'x'.repeat(900),
+      ];
+      for (const end of names) expect(await a.take(root + end)).toBeDefined();
+    });
+
+    it('says contended, with the rest of the lease, to whoever does not want to wait', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.take(name, { lease: 10_000 });
+      const reply = await b.ask(b.claim(name), { enqueue: false });
+      if (reply.status !== 'contended') throw new Error(reply.status);
+      expect(reply.rest).toBeGreaterThan(0);
+      expect(reply.rest).toBeLessThanOrEqual(10_000);
+    });
+
+    it('keeps no place for whoever did not want to wait', async () => {
+      const [a, b, c] = [await join(), await joinHearing(), await join()];
+      const name = unique();
+      const holder = await a.take(name);
+      await b.ask(b.claim(name), { enqueue: false });
+      await a.release(holder);
+      await c.take(name, { enqueue: false });
+    });
+  });
+
+  describe('validUntil (G2)', () => {
+    /** The next holder, at the first moment at which there can be one. */
+    const next = async (party: Party, name: string): Promise<number> => {
+      for (;;) {
+        const reply = await party.ask(party.claim(name), { enqueue: false, lease: 20 });
+        if (reply.status === 'granted') return performance.now();
+      }
+    };
+
+    it('is over before anybody else can be granted the lock', async () => {
+      const [a, b] = [await join(), await join()];
+      for (let round = 0; round < 8; round++) {
+        const name = unique();
+        const { validUntil } = await a.take(name, { lease: 15 + round });
+        expect(await next(b, name)).toBeGreaterThan(validUntil);
+      }
+    });
+
+    it('is over before anybody else can be granted the lock, also when it was renewed', async () => {
+      const [a, b] = [await join(), await join()];
+      for (let round = 0; round < 5; round++) {
+        const name = unique();
+        const validUntil = await a.renew(await a.take(name, { lease: 10_000 }), 10_050);
+        if (typeof validUntil !== 'number') throw new Error(validUntil);
+        const short = unique();
+        const renewed = await a.renew(await a.take(short, { lease: 15 }), 20 + round);
+        if (typeof renewed !== 'number') continue; // the short lease was over already: nothing to compare
+        expect(await next(b, short)).toBeGreaterThan(renewed);
+      }
+    });
+
+    it('of a pushed grant is over before anybody else can be granted the lock', async () => {
+      const [a, b, c] = [await join(), await joinHearing(), await join()];
+      const name = unique();
+      const holder = await a.take(name);
+      const waiter = await b.queue(name, { lease: 400 });
+      await a.release(holder);
+      const { validUntil } = await b.pushed(waiter);
+      expect(validUntil).toBeDefined();
+      const other = await c.untilGranted(c.claim(name));
+      expect(performance.now()).toBeGreaterThan(validUntil!);
+      expect(other.fencingToken).toBeGreaterThan(0);
+    });
+
+    it('never lies further away than the lease that was asked for', async () => {
+      const a = await join();
+      const { validUntil } = await a.take(unique(), { lease: 5_000 });
+      expect(validUntil - performance.now()).toBeLessThan(5_000);
+    });
+  });
+
+  describe('fencing tokens (G3)', () => {
+    it('are safe integers and increase from holder to holder over release, expiry, cancel and hand-off', async () => {
+      const [a, b] = [await join(), await joinHearing()];
+      const name = unique();
+      const tokens: number[] = [];
+      const released = await a.take(name);
+      tokens.push(released.fencingToken);
+      await a.release(released);
+
+      tokens.push((await a.take(name, { lease: 20 })).fencingToken);
+      const afterExpiry = await b.untilGranted(b.claim(name));
+      tokens.push(afterExpiry.fencingToken);
+
+      const cancelled = await a.queue(name);
+      await a.release(cancelled);
+      await b.release(afterExpiry);
+      const afterCancel = await a.take(name);
+      tokens.push(afterCancel.fencingToken);
+
+      const waiter = await b.queue(name);
+      await a.release(afterCancel);
+      const handedOver = await b.pushed(waiter);
+      tokens.push(handedOver.fencingToken);
+      await b.release(waiter);
+      tokens.push((await a.take(name)).fencingToken);
+
+      expect(tokens.every((token) => Number.isSafeInteger(token))).toBe(true);
+      expect(tokens).toEqual([...new Set(tokens)].sort((x, y) => x - y));
+    });
+
+    it('that were reserved for local hand-offs are never granted to anybody else', async () => {
+      const [a, b] = [await join(), await joinHearing()];
+      const name = unique();
+      const first = await a.take(name, { reserve: 100 });
+      expect(first.tokensUntil).toBeGreaterThanOrEqual(first.fencingToken + 100);
+      const waiter = await b.queue(name, { reserve: 100 });
+      await a.release(first);
+      const second = await b.pushed(waiter);
+      expect(second.fencingToken).toBeGreaterThan(first.tokensUntil);
+      expect(second.tokensUntil).toBeGreaterThanOrEqual(second.fencingToken + 100);
+      // The holder gave out tokens on its own, and shows the last of them; a renewal reserves the next block.
+      const given = { ...waiter, fencingToken: second.tokensUntil };
+      const [renewed] = await b.backend.renew([{ ...given, lease: 20_000, reserve: 100 }]);
+      if (typeof renewed !== 'object') throw new Error(renewed);
+      expect(renewed.tokensUntil).toBeGreaterThanOrEqual(given.fencingToken + 100);
+      await b.release(waiter);
+      expect((await a.take(name)).fencingToken).toBeGreaterThan(renewed.tokensUntil);
+    });
+
+    it('increase over many quick cycles of several clients', async () => {
+      const all = await Promise.all(Array.from({ length: 3 }, () => join()));
+      const name = unique();
+      let last = 0;
+      for (let cycle = 0; cycle < 60; cycle++) {
+        const party = all[cycle % all.length]!;
+        const holder = await party.take(name);
+        expect(holder.fencingToken).toBeGreaterThan(last);
+        last = holder.fencingToken;
+        await party.release(holder);
+      }
+    });
+  });
+}

@@ -1,0 +1,190 @@
+import { aborted } from './client-bench.js';
+import type { ClientBench } from './client-bench.js';
+import { expect, thrownBy } from './expectations.js';
+
+/** A lock that is held: its loss, its renewal, its end. */
+export function holding(bench: ClientBench): void {
+  const { describe, it, join, unique } = bench;
+
+  describe('a lock that is lost', () => {
+    it('because its lease ran out says so before anybody else has it', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 400 });
+      const { signal } = lock;
+      let said = 0;
+      signal.addEventListener('abort', () => said++);
+      const { lock: next } = await b.queue(name);
+      await next;
+      expect(signal.aborted).toBe(true);
+      expect(said).toBe(1);
+      expect(signal.reason).toMatchObject({ name: 'LockLostError', code: 'LOCK_LOST', reason: 'expired', key: name });
+      expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+      expect(thrownBy(() => lock.assertHeld())).toBe(signal.reason);
+      await expect(lock.renew()).rejects.toBe(signal.reason);
+      await lock.release();
+      expect((await next).isHeld).toBe(true);
+      expect(a.log.lines.filter((line) => line.startsWith('error'))).toHaveLength(1);
+    });
+
+    it('fails good work at its end, unless it is only to be warned of; an error of the work is never replaced', async () => {
+      const a = await join();
+      for (const [onLost, outcome, fails] of [
+        ['throw', 'worked', true],
+        ['warn', 'worked', false],
+        ['throw', 'failed', false],
+      ] as const) {
+        const scope = await a.enter(unique(), { lease: 20, onLost });
+        await aborted(scope.lock);
+        if (fails) await expect(scope.leave(outcome)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+        else await scope.leave(outcome);
+      }
+    });
+
+    it('refuses whoever asks again inside', async () => {
+      const a = await join();
+      const name = unique();
+      const scope = await a.enter(name, { lease: 20 });
+      await aborted(scope.lock);
+      await scope.run(() => expect(a.enter(name)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' }));
+      await scope.leave('failed');
+    });
+
+    it('because the backend forgot it aborts the signal at the next renewal', async () => {
+      const [a, thief] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 900, renew: true });
+      // Somebody takes the lock away by force: here with the claim's own id.
+      await thief.backend.release(a.backend.acquires[0]!);
+      expect(await aborted(lock)).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+      await thief.acquire(name, { wait: 0 });
+    });
+
+    it('because the backend forgot it is found out by its release', async () => {
+      const [a, thief] = [await join(), await join()];
+      const scope = await a.enter(unique());
+      await thief.backend.release(a.backend.acquires[0]!);
+      await expect(scope.leave('worked')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    });
+  });
+
+  describe('renewal', () => {
+    it('keeps a lock over many leases while its work goes on', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 600, renew: true });
+      const { lock: next } = await b.queue(name);
+      await Promise.race([a.backend.until(() => a.backend.renewals.length >= 7), aborted(lock)]);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      expect((await next).fencingToken).toBeGreaterThan(lock.fencingToken);
+    });
+
+    it('of a fixed lease is left to its holder', async () => {
+      const a = await join();
+      const lock = await a.acquire(unique(), { lease: 1_000 });
+      await lock.renew(10_000);
+      expect(lock.remaining).toBeGreaterThan(1_000);
+      expect(a.backend.renewals).toHaveLength(1);
+    });
+
+    it('ends at maxHold: the signal aborts, and the lock runs out', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 900, renew: true, maxHold: 350 });
+      const { lock: next } = await b.queue(name);
+      expect(await aborted(lock)).toMatchObject({ code: 'LOCK_LOST', reason: 'max-hold' });
+      const { length } = a.backend.renewals;
+      await next;
+      expect(a.backend.renewals).toHaveLength(length);
+    });
+
+    it('stops with the release', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 30, renew: true });
+      await lock.release();
+      const { length } = a.backend.renewals;
+      const other = await b.acquire(name, { lease: 120 });
+      await aborted(other);
+      expect(a.backend.renewals).toHaveLength(length);
+    });
+  });
+
+  describe('release', () => {
+    it('is safe to call twice, and answers once', async () => {
+      const a = await join();
+      const lock = await a.acquire(unique());
+      await Promise.all([lock.release(), lock.release()]);
+      await lock.release();
+      expect(a.backend.releases).toHaveLength(1);
+      expect(lock.isHeld).toBe(false);
+      expect(lock.signal.aborted).toBe(false);
+      expect(thrownBy(() => lock.assertHeld())).toMatchObject({ code: 'LOCK_LOST', reason: 'released' });
+    });
+
+    it('happens at the end of `await using`', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      {
+        await using lock = await a.acquire(name);
+        expect(lock.isHeld).toBe(true);
+      }
+      await b.acquire(name, { wait: 0 });
+    });
+  });
+
+  describe('shutdown', () => {
+    it('rejects who waits at once, lets running work end, gives its lock back, and admits nobody', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const other = unique();
+      const running = await b.acquire(other);
+      await a.acquire(name);
+      const { lock: waiting } = await b.queue(name);
+      const closed = b.client.shutdown(10_000);
+      expect(b.client.shutdown(10_000)).toBe(closed);
+      await expect(waiting).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      await expect(b.acquire(unique())).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      expect(running.isHeld).toBe(true);
+      await running.release();
+      await closed;
+      await c.acquire(other, { wait: 0 });
+    });
+
+    it('takes its waiters out of the queue', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const held = await a.acquire(name);
+      await b.queue(name);
+      await b.client.shutdown(0);
+      await held.release();
+      await c.acquire(name, { wait: 0 });
+    });
+
+    it('aborts work that takes too long, and gives its lock back', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name);
+      await a.client.shutdown(20);
+      expect(await aborted(lock)).toMatchObject({ code: 'LOCK_LOST', reason: 'shutdown' });
+      await b.acquire(name, { wait: 0 });
+      await lock.release();
+    });
+
+    it('lets running work take further locks, but not wait for them longer than the shutdown lasts', async () => {
+      const [a, b] = [await join(), await join()];
+      const [name, free, taken] = [unique(), unique(), unique()];
+      await b.acquire(taken);
+      const scope = await a.enter(name);
+      const closed = a.client.shutdown(60);
+      await scope.run(async () => {
+        await (await a.acquire(free)).release();
+        await expect(a.acquire(taken, { wait: Number.POSITIVE_INFINITY })).rejects.toMatchObject({
+          code: 'LOCK_UNAVAILABLE',
+        });
+      });
+      await closed;
+    });
+  });
+}

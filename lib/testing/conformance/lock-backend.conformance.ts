@@ -1,0 +1,43 @@
+import { BackendBench } from './backend-bench.js';
+import { callers } from './callers.guarantees.js';
+import { ClientBench } from './client-bench.js';
+import { exclusion } from './exclusion.guarantees.js';
+import { givingUpAndReEntry } from './giving-up.guarantees.js';
+import { pushedGrants } from './grant.guarantees.js';
+import { holding } from './holding.guarantees.js';
+import type { LockPlace } from './lock-place.js';
+import { queue } from './queue.guarantees.js';
+import { repetition } from './repetition.guarantees.js';
+import { globalFramework, type TestFramework } from './test-framework.js';
+
+/**
+ * What every LockBackend must guarantee, as tests: first asked at the port, then of a client on it, with local hand-off and
+ * without. The backends work on the system's clock, and real time passes: about half a minute.
+ * @param open the place where the locks live; opened for each of the three parts, closed after it
+ * @param framework default: the global functions of the framework that runs this file
+ * @throws Error where no framework is found
+ */
+export function lockBackendConformance(
+  open: () => Promise<LockPlace>,
+  framework: TestFramework = globalFramework(),
+): void {
+  const { describe } = framework;
+  describe('the backend', () => {
+    const bench = new BackendBench(open, framework);
+    exclusion(bench);
+    queue(bench);
+    pushedGrants(bench);
+    repetition(bench);
+  });
+  for (const [title, maxLocalHandoffs] of [
+    ['a client', 16],
+    ['a client without local hand-off', 0],
+  ] as const) {
+    describe(title, () => {
+      const bench = new ClientBench(open, framework, maxLocalHandoffs);
+      callers(bench);
+      givingUpAndReEntry(bench);
+      holding(bench);
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import type { AcquireReply, ClaimRef, LockBackend, PushedGrant, ReleaseReply } from '../../core/lock-backend.js';
+import { conditions } from './conditions.js';
+
+/** What a claim asks for; left out: a long lease, and to stand in the queue. */
+export interface Ask {
+  lease?: number;
+  enqueue?: boolean;
+  reserve?: number;
+  isWanted?: () => boolean;
+}
+
+/** One client at the port: it asks, hears, and never does anything by itself. */
+export class Party implements AsyncDisposable {
+  readonly id = randomBytes(16).toString('base64url');
+  /** Grants that it was sent, in order of arrival. */
+  readonly grants: PushedGrant[] = [];
+  private recoveries = 0;
+  private claims = 0;
+  private readonly asked = new Set<string>();
+  private readonly happened = conditions();
+
+  constructor(readonly backend: LockBackend) {}
+
+  async start(): Promise<this> {
+    const started = this.backend.start(this.id, {
+      granted: (grant) => {
+        this.grants.push(grant);
+        this.happened.changed();
+      },
+      recovered: () => {
+        this.recoveries++;
+        this.happened.changed();
+      },
+    });
+    // On a very busy machine the first attempt may take too long; it goes on by itself.
+    await started.catch(() => this.happened.until(() => this.recoveries > 0));
+    return this;
+  }
+
+  claim(name: string): ClaimRef {
+    return { name, claim: `${this.id}:${(this.claims++).toString(36)}` };
+  }
+
+  ask(
+    { name, claim }: ClaimRef,
+    { lease = 20_000, enqueue = true, reserve = 0, isWanted = () => true }: Ask = {},
+  ): Promise<AcquireReply> {
+    const again = this.asked.has(claim);
+    this.asked.add(claim);
+    const giveUpAt = performance.now() + 5_000;
+    return this.backend.acquire({ name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
+  }
+
+  /** Asks with a claim of its own, and answers both. */
+  async take(name: string, ask: Ask = {}): Promise<Held> {
+    const claim = this.claim(name);
+    return held(claim, await this.ask(claim, ask));
+  }
+
+  /** Stands in the queue with a claim of its own. */
+  async queue(name: string, ask: Ask = {}): Promise<ClaimRef> {
+    const claim = this.claim(name);
+    const { status } = await this.ask(claim, ask);
+    if (status !== 'queued') throw new Error(`a waiter was expected, the answer was ${status}`);
+    return claim;
+  }
+
+  /** Asks without a pause until it is granted: finds the first moment at which the lock can be had. */
+  async untilGranted(claim: ClaimRef, ask: Ask = {}): Promise<Held> {
+    for (;;) {
+      const reply = await this.ask(claim, ask);
+      if (reply.status === 'granted') return held(claim, reply);
+    }
+  }
+
+  /** The grant that this claim is sent. */
+  async pushed({ claim }: ClaimRef): Promise<PushedGrant> {
+    const find = (): PushedGrant | undefined => this.grants.find((grant) => grant.claim === claim);
+    await this.happened.until(() => find() !== undefined);
+    return find()!;
+  }
+
+  release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+    return this.backend.release({ name, claim });
+  }
+
+  /** The new `validUntil`, or why there is none. */
+  async renew(hold: ClaimRef & { fencingToken: number }, lease = 20_000): Promise<number | 'lost' | 'unanswered'> {
+    const { name, claim, fencingToken } = hold;
+    const [reply] = await this.backend.renew([{ name, claim, fencingToken, lease, reserve: 0 }]);
+    return typeof reply === 'object' ? reply.validUntil : reply!;
+  }
+
+  /** Settles when messages reach it, as they do after the first wait of a real client. */
+  async reachable(): Promise<this> {
+    for (;;) {
+      const name = `reachable:${this.id}`;
+      const first = await this.take(name);
+      const second = await this.queue(name);
+      const { recoveries } = this;
+      await this.release(first);
+      const isHeard = (): boolean => this.grants.some(({ claim }) => claim === second.claim);
+      await this.happened.until(() => isHeard() || this.recoveries > recoveries);
+      await this.release(second);
+      if (isHeard()) return this;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.backend.close();
+  }
+}
+
+/** A claim that was granted. */
+export interface Held extends ClaimRef {
+  readonly fencingToken: number;
+  readonly validUntil: number;
+  readonly tokensUntil: number;
+  readonly othersWait: boolean;
+}
+
+function held({ name, claim }: ClaimRef, reply: AcquireReply): Held {
+  if (reply.status !== 'granted') throw new Error(`a grant was expected, the answer was ${reply.status}`);
+  const { fencingToken, validUntil, tokensUntil, othersWait } = reply;
+  return { name, claim, fencingToken, validUntil, tokensUntil, othersWait };
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '../../core/clock.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ClaimRef,
+  LockBackend,
+  LockBackendEvents,
+  PushedGrant,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+} from '../../core/lock-backend.js';
+import { conditions } from './conditions.js';
+
+/** A backend with somebody looking over its shoulder: counts what a client asks of it, and lets tests wait for answers. */
+export class WatchedBackend implements LockBackend {
+  readonly acquires: Array<{ name: string; claim: string; reply?: AcquireReply }> = [];
+  readonly releases: Array<ClaimRef & { reply?: ReleaseReply }> = [];
+  readonly renewals: Array<{ holds: readonly RenewRequest[]; replies?: RenewReply[] }> = [];
+  readonly grants: PushedGrant[] = [];
+  recoveries = 0;
+  private readonly happened = conditions();
+
+  constructor(private readonly inner: LockBackend) {}
+
+  get clock(): Clock | undefined {
+    return this.inner.clock;
+  }
+
+  get commandTimeout(): number {
+    return this.inner.commandTimeout;
+  }
+
+  get poll(): number {
+    return this.inner.poll;
+  }
+
+  get claimWindow(): number {
+    return this.inner.claimWindow;
+  }
+
+  /** Everything that was asked so far. */
+  get requests(): number {
+    return this.acquires.length + this.releases.length + this.renewals.length;
+  }
+
+  /** Claims that were told to wait for this lock. */
+  waiting(name: string): number {
+    return new Set(
+      this.acquires.filter((call) => call.name === name && call.reply?.status === 'queued').map(({ claim }) => claim),
+    ).size;
+  }
+
+  until(condition: () => boolean): Promise<void> {
+    return this.happened.until(condition);
+  }
+
+  start(clientId: string, events: LockBackendEvents): Promise<void> {
+    return this.inner.start(clientId, {
+      granted: (grant) => {
+        this.grants.push(grant);
+        events.granted(grant);
+        this.happened.changed();
+      },
+      recovered: (...what) => {
+        this.recoveries++;
+        events.recovered(...what);
+        this.happened.changed();
+      },
+    });
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const call: (typeof this.acquires)[number] = { name: request.name, claim: request.claim };
+    this.acquires.push(call);
+    call.reply = await this.inner.acquire(request);
+    // The client takes the answer in first.
+    setImmediate(() => this.happened.changed());
+    return call.reply;
+  }
+
+  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+    const call: (typeof this.releases)[number] = { name, claim };
+    this.releases.push(call);
+    call.reply = await this.inner.release({ name, claim });
+    setImmediate(() => this.happened.changed());
+    return call.reply;
+  }
+
+  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    const call: (typeof this.renewals)[number] = { holds };
+    this.renewals.push(call);
+    call.replies = await this.inner.renew(holds);
+    setImmediate(() => this.happened.changed());
+    return call.replies;
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}
