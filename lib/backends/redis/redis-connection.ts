@@ -26,6 +26,8 @@ const safe: object = {
   replyMapping: 'legacy',
   monitor: false,
   readOnly: false,
+  // ioredis keeps this timer also for a socket that has closed long ago: two seconds (its default) longer to the end of the process.
+  disconnectTimeout: 100,
   retryStrategy: (attempt: number): number =>
     Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
 };
