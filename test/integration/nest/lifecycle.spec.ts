@@ -95,6 +95,23 @@ describe('closing', () => {
     expect(lock).not.toBeNull();
   });
 
+  it("rejects waiters before other modules' hooks wait for them", async () => {
+    let waiting: Promise<unknown> = Promise.resolve();
+    class Queue {
+      // As a queue worker does, which closes when its jobs have ended.
+      async beforeApplicationShutdown() {
+        await waiting.catch(() => {});
+      }
+    }
+    const app = await start(onSharedRedis({ shutdownTimeout: 0 }), [Queue]);
+    const locks = app.get(RedisLockService);
+    await using _lock = await locks.acquire('a');
+    waiting = locks.acquire('a', { wait: Infinity });
+    const closed = app.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await closed;
+  });
+
   it('gives locks back under work that outlasts shutdownTimeout', async () => {
     const options = onSharedRedis({ shutdownTimeout: 0 });
     await using other = await start(options);
