@@ -23,7 +23,7 @@ export class Party implements AsyncDisposable {
   constructor(readonly backend: LockBackend) {}
 
   async start(): Promise<this> {
-    await this.backend.start(this.id, {
+    const started = this.backend.start(this.id, {
       granted: (grant) => {
         this.grants.push(grant);
         this.happened.changed();
@@ -33,6 +33,8 @@ export class Party implements AsyncDisposable {
         this.happened.changed();
       },
     });
+    // On a very busy machine the first attempt may take too long; it goes on by itself.
+    await started.catch(() => this.happened.until(() => this.recoveries > 0));
     return this;
   }
 

@@ -17,6 +17,7 @@ export class WatchedBackend implements LockBackend {
   readonly releases: Array<ClaimRef & { reply?: ReleaseReply }> = [];
   readonly renewals: Array<{ holds: readonly RenewRequest[]; replies?: RenewReply[] }> = [];
   readonly grants: PushedGrant[] = [];
+  recoveries = 0;
   private readonly happened = conditions();
 
   constructor(private readonly inner: LockBackend) {}
@@ -57,7 +58,9 @@ export class WatchedBackend implements LockBackend {
         this.happened.changed();
       },
       recovered: () => {
+        this.recoveries++;
         events.recovered();
+        this.happened.changed();
       },
     });
   }

@@ -28,7 +28,8 @@ export class Engine implements AsyncDisposable {
 
   static async start(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options);
-    await engine.client.start();
+    // On a very busy machine the first attempt may take too long; it goes on by itself.
+    await engine.client.start().catch(() => engine.backend.until(() => engine.backend.recoveries > 0));
     return engine;
   }
 
