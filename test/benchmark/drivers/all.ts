@@ -43,5 +43,8 @@ export const someContended: readonly Driver[] = [
   noLock,
 ];
 
+/** Where callers wait for each other. */
+export const contended = drivers.filter((driver) => !driver.uncontendedOnly);
+
 /** Everything that locks between processes. */
-export const distributed = drivers.filter(({ kind }) => kind !== 'reference' && kind !== 'broken');
+export const distributed = contended.filter(({ kind }) => kind !== 'reference' && kind !== 'broken');

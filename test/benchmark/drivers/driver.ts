@@ -35,6 +35,8 @@ export interface Driver {
   readonly settings: string;
   /** Differs from the plain one of the same library only where somebody has to wait. */
   readonly contendedOnly?: true;
+  /** Has the same settings as another one where somebody has to wait, and is left out there. */
+  readonly uncontendedOnly?: true;
   /** Whether `hold` is there. */
   readonly renews?: true;
   open(url: string, options: OpenOptions): Promise<Lockable>;

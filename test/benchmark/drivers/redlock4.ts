@@ -35,7 +35,7 @@ const driver = (name: string, settings: string, redlockSettings: RedlockSettings
   },
 });
 
-export const redlock4 = driver('redlock 4', redlockDefaults, {});
+export const redlock4: Driver = { ...driver('redlock 4', redlockDefaults, {}), uncontendedOnly: true };
 export const redlock4Tuned: Driver = {
   ...driver('redlock 4, tuned', polling.told, polling.settings),
   contendedOnly: true,

@@ -51,5 +51,8 @@ const tuned = (Redlock: Redlock5, name: string): Driver => ({
 
 export const redlock5 = driver(Original, 'redlock 5β', redlockDefaults, {});
 export const redlock5Tuned = tuned(Original, 'redlock 5β, tuned');
-export const sesamecare = driver(Fork, '@sesamecare-oss/redlock', redlockDefaults, {});
+export const sesamecare: Driver = {
+  ...driver(Fork, '@sesamecare-oss/redlock', redlockDefaults, {}),
+  uncontendedOnly: true,
+};
 export const sesamecareTuned = tuned(Fork, '@sesamecare-oss/redlock, tuned');

@@ -32,7 +32,7 @@ async function afterDeath(redis: BenchRedis, holder: Client, waiter: Client, nam
 /** The drivers side by side, a little apart: nearly all of the time they only wait. */
 async function play({ redis, results, scale, tell }: Stage): Promise<void> {
   await withClients(distributed, redis.url, { lease }, async (waiters) => {
-    for (let round = 0; round < Math.max(2, Math.round(5 * scale)); round++) {
+    for (let round = 0; round < Math.max(2, Math.round(4 * scale)); round++) {
       const holders = new Map<Driver, Client>();
       for (const driver of distributed) holders.set(driver, await Client.start(driver, redis.url, lease));
       await Promise.all(

@@ -1,5 +1,5 @@
 import type { HotResult, HotSettings } from '../client/hot.task.js';
-import { drivers, someContended } from '../drivers/all.js';
+import { contended, someContended } from '../drivers/all.js';
 import type { Driver } from '../drivers/driver.js';
 import { type Bar, atLeast, atMost, exactly, ratio } from '../report/bars.js';
 import { type Results, nameOf } from '../report/results.js';
@@ -35,7 +35,7 @@ async function requests(stage: Stage, clients: Clients, variant: (typeof variant
 }
 
 async function play(stage: Stage): Promise<void> {
-  await withClients(drivers, stage.redis.url, {}, async (clients) => {
+  await withClients(contended, stage.redis.url, {}, async (clients) => {
     const some = new Map([...clients].filter(([driver]) => someContended.includes(driver)));
     for (const each of variants) {
       const main = each.waiters === 64;
@@ -43,7 +43,7 @@ async function play(stage: Stage): Promise<void> {
       const rounds = main ? stage.rounds : 1;
       await requests(stage, playing, each);
       await interleaved(stage, { scenario, variant: each.variant, rounds }, playing, async (client) => {
-        const seen = await run(client, { ...each, time: scaled(stage, 1000, 300) });
+        const seen = await run(client, { ...each, time: scaled(stage, 800, 300) });
         return hotValues([seen], seen.value);
       });
     }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { drivers } from '../drivers/all.js';
+import { contended } from '../drivers/all.js';
 import { type Bar, atLeast, exactly, ratio } from '../report/bars.js';
 import { type Results, nameOf } from '../report/results.js';
 import type { Client } from '../stage/client.js';
@@ -25,7 +25,7 @@ async function run(clients: readonly Client[], directory: string, time: number) 
 }
 
 async function play(stage: Stage): Promise<void> {
-  const locking = drivers.filter(({ kind }) => kind !== 'reference');
+  const locking = contended.filter(({ kind }) => kind !== 'reference');
   const directory = mkdtempSync(join(tmpdir(), 'lock-bench-'));
   try {
     await withClients(locking, stage.redis.url, { processes }, async (clients) => {

@@ -50,7 +50,7 @@ async function play(stage: Stage): Promise<void> {
       await withClients(distributed, url, { processes: 2 }, async (clients) => {
         for (const pair of clients.values()) await switches(pair, scaled(stage, 200));
         await interleaved(stage, { scenario, variant }, clients, (_client, _driver, pair) =>
-          measure(pair, url, scaled(stage, 500, 200)),
+          measure(pair, url, scaled(stage, 400, 200)),
         );
       });
     }

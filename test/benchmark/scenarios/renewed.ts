@@ -1,4 +1,4 @@
-import { distributed } from '../drivers/all.js';
+import { uncontended } from '../drivers/all.js';
 import { type Bar, atMost } from '../report/bars.js';
 import { type Results, nameOf } from '../report/results.js';
 import { Client } from '../stage/client.js';
@@ -12,7 +12,7 @@ const lease = 10_000;
 
 /** One driver after the other, and once: it takes a lease and more, and what is counted does not scatter. */
 async function play({ redis, results, tell }: Stage): Promise<void> {
-  for (const driver of distributed.filter(({ renews, contendedOnly }) => renews && !contendedOnly)) {
+  for (const driver of uncontended.filter(({ renews }) => renews)) {
     const client = await Client.start(driver, redis.url, lease);
     try {
       const heap = await client.do('hold', { count });

@@ -49,7 +49,7 @@ async function play(stage: Stage): Promise<void> {
     }
     for (const { flows } of asked) {
       await interleaved(stage, { scenario, variant: variantOf(flows) }, clients, (client: Client, _driver: Driver) =>
-        measure(stage, client, flows, scaled(stage, 600)),
+        measure(stage, client, flows, scaled(stage, 500)),
       );
     }
   });

@@ -38,9 +38,10 @@ export class Client {
         serialization: 'advanced',
       }),
     );
-    onClientCore(client.child.pid!);
     const task: OpenTask = { driver: driver.name, home: driver.home, url, lease };
     await client.send('open', task);
+    // Only now: loading may take what it finds.
+    onClientCore(client.child.pid!);
     return client;
   }
 

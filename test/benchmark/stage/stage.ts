@@ -27,8 +27,11 @@ export async function withClients<T>(
   const clients = new Map<Driver, Client[]>();
   try {
     for (const driver of drivers) {
-      const started = Array.from({ length: processes }, () => Client.start(driver, url, lease));
-      clients.set(driver, await Promise.all(started));
+      const started: Client[] = [];
+      clients.set(driver, started);
+      await Promise.all(
+        Array.from({ length: processes }, async () => started.push(await Client.start(driver, url, lease))),
+      );
     }
     return await play(clients);
   } finally {
