@@ -24,8 +24,6 @@ export class Hold {
   /** Handles that were given out and not released yet: a re-entry is one more. */
   users = 0;
   lost: LockLostError | undefined;
-  /** The last renewal was not answered: to be repeated as soon as calls succeed again. */
-  unanswered = false;
 
   /** End of `maxHold`. */
   private readonly endsAt: number;
@@ -89,7 +87,6 @@ export class Hold {
   /** Takes in what the backend said to a renewal. `unanswered` is no loss: the lease runs on, and the renewal is tried again. */
   answered(reply: RenewReply): void {
     const now = this.clock.now();
-    this.unanswered = reply === 'unanswered';
     if (reply === 'lost') this.lose('revoked');
     else if (reply === 'unanswered') this.renewAt = now + Math.min(this.lease / 12, longestRetryPause);
     else {

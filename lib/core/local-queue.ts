@@ -127,7 +127,7 @@ export class LocalQueue implements ClaimOwner {
     const caller = this.hold === hold ? this.first() : undefined;
     const grant = caller && this.tenure?.handOff(hold);
     if (grant) {
-      this.serve(caller, grant);
+      this.serve(caller, grant, this.tenure!.mustYield());
       if (this.renewing) this.renewAgain = true;
       else void this.renewBeside();
       return 'handed-on';
@@ -143,7 +143,7 @@ export class LocalQueue implements ClaimOwner {
     for (const caller of [...this.callers]) this.leave(caller, reason);
   }
 
-  private serve(caller: Caller, grant: Grant): void {
+  private serve(caller: Caller, grant: Grant, yielding = false): void {
     const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, (lost) => {
       this.lost(lost);
     });
@@ -151,7 +151,8 @@ export class LocalQueue implements ClaimOwner {
     hold.users = 1;
     this.remove(caller);
     this.host.holdStarted(hold, this);
-    caller.settle(hold);
+    if (yielding) setImmediate(() => caller.settle(hold));
+    else caller.settle(hold);
   }
 
   /**
@@ -165,6 +166,7 @@ export class LocalQueue implements ClaimOwner {
     const [reply] = await this.host.backend.renew([hold!.renewal(this.host.clock.now(), tokenBlock)]);
     this.renewing = false;
     if (this.tenure !== tenure) return;
+    // What it says of the record is true for whoever holds it by now.
     tenure!.learn(reply!);
     this.hold!.answered(reply!);
     // `answered` may have found the lock lost, and so ended the tenure.

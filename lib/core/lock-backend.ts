@@ -42,8 +42,11 @@ export interface LockBackend {
 export interface LockBackendEvents {
   /** A waiting claim was granted the lock by somebody's release. May come twice, late, or for a claim long given up. */
   granted(grant: PushedGrant): void;
-  /** Grants may have been missed (the subscription was made anew) or calls can succeed again: waiting claims should ask. */
-  recovered(): void;
+  /**
+   * Calls can succeed again, perhaps on a server that has lost everything: who waits should ask, who holds should make sure.
+   * @param what `messages` when only grants may have been missed (the subscription was made anew)
+   */
+  recovered(what?: 'messages'): void;
 }
 
 /** A claim is one request for a lock name; its id is never used again. */

@@ -63,8 +63,11 @@ export class LockClient implements LocalQueueHost, HandleHost {
       granted: (grant) => {
         this.granted(grant);
       },
-      recovered: () => {
-        this.recovered();
+      recovered: (what) => {
+        for (const claim of this.claims.values()) claim.ask();
+        if (what === 'messages') return;
+        this.releases.repeat();
+        this.renewal.repeat();
       },
     });
   }
@@ -78,6 +81,11 @@ export class LockClient implements LocalQueueHost, HandleHost {
     if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
     const measured = channels.acquired.hasSubscribers ? this.clock.now() : undefined;
     const hold = await this.queueFor(name, options).join(options);
+    if (hold.remaining() === 0) {
+      // The event loop stood still between grant and here: an expired lock is none.
+      void this.leave(hold);
+      throw hold.lost!;
+    }
     if (measured !== undefined) {
       channels.acquired.publish({ key: name, fencingToken: hold.fencingToken, waited: this.clock.now() - measured });
     }
@@ -206,12 +214,6 @@ export class LockClient implements LocalQueueHost, HandleHost {
     if (claim) claim.receive(grant);
     // Given up meanwhile, or brought back by a failover: nobody here wants it.
     else void this.releases.release(grant, this.defaults.lease, 0);
-  }
-
-  private recovered(): void {
-    for (const claim of this.claims.values()) claim.ask();
-    this.releases.repeat();
-    this.renewal.repeat();
   }
 
   private report(hold: Hold): void {

@@ -25,13 +25,9 @@ export class Renewal {
     if (this.holds.delete(hold) && this.holds.size === 0) this.sleep();
   }
 
-  /** Calls can succeed again: what is due for a repetition need not wait for its time. */
+  /** Calls can succeed again: unanswered renewals need not wait for their time, and a server that lost everything is found out. */
   repeat(): void {
-    const now = this.clock.now();
-    void this.renew(
-      [...this.holds].filter((hold) => hold.unanswered),
-      now,
-    );
+    void this.renew([...this.holds], this.clock.now());
   }
 
   private wakeBy(at: number): void {

@@ -6,6 +6,9 @@ import type { RenewReply } from './lock-backend.js';
 /** Milliseconds for which a process may pass a lock on inside while other processes wait for it. */
 const longestWhileOthersWait = 50;
 
+/** Milliseconds of hand-offs after which the event loop gets a turn: work that never awaits anything must not shut out the rest. */
+const slice = 10;
+
 /**
  * The time for which one claim holds a lock: one holder, or several callers of this process after another (local hand-off).
  *
@@ -16,6 +19,7 @@ export class Tenure {
   private readonly startedAt: number;
   private readonly span: number;
   private handOffs = 0;
+  private sliceBegan: number;
   private tokensUntil: number;
   private othersWait: boolean;
 
@@ -25,6 +29,7 @@ export class Tenure {
     private readonly maxHandOffs: number,
   ) {
     this.startedAt = clock.now();
+    this.sliceBegan = this.startedAt;
     this.span = grant.validUntil - this.startedAt;
     this.tokensUntil = grant.tokensUntil;
     this.othersWait = grant.othersWait;
@@ -35,6 +40,14 @@ export class Tenure {
     if (typeof reply !== 'object') return;
     this.tokensUntil = Math.max(this.tokensUntil, reply.tokensUntil);
     this.othersWait = reply.othersWait;
+  }
+
+  /** Whether the next hand-off should take place in another turn of the event loop. */
+  mustYield(): boolean {
+    const now = this.clock.now();
+    if (now - this.sliceBegan < slice) return false;
+    this.sliceBegan = now;
+    return true;
   }
 
   /**

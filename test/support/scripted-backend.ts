@@ -31,7 +31,7 @@ export class ScriptedBackend implements LockBackend {
   othersWait = false;
   private token = 0;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(readonly clock: Clock) {}
 
   onAcquire = (request: AcquireRequest): AcquireReply | Promise<AcquireReply> =>
     this.grant(request.lease, request.reserve);

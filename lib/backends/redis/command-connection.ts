@@ -27,6 +27,9 @@ export class CommandConnection {
   private sent: number[] = [];
   private first = 0;
   private watching = false;
+  /** Commands that have ended, and how many had when the oldest one got more time after a stall. */
+  private ended = 0;
+  private spared = -1;
   private corked = false;
   private closed = false;
   private lastError: unknown;
@@ -88,6 +91,8 @@ export class CommandConnection {
       });
     }
     if (!this.usable) {
+      // Whoever asks again and again in a loop must leave the event loop a turn, or the connection never comes back.
+      await new Promise(setImmediate);
       const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
       throw new LockUnavailableError(`Redis at ${this.address} is not connected${why}.`);
     }
@@ -205,6 +210,7 @@ export class CommandConnection {
   }
 
   private end(): void {
+    this.ended++;
     this.first++;
     if (this.first === this.sent.length) {
       this.sent = [];
@@ -219,14 +225,21 @@ export class CommandConnection {
   private watch(delay: number): void {
     if (this.watching) return;
     this.watching = true;
+    const due = performance.now() + delay;
     setTimeout(() => {
       // A stalled event loop fires timers before it reads answers that are there already: read first, judge then.
       setImmediate(() => {
         this.watching = false;
         const oldest = this.sent[this.first];
         if (oldest === undefined) return;
-        const rest = oldest + this.commandTimeout - performance.now();
+        const now = performance.now();
+        const rest = oldest + this.commandTimeout - now;
         if (rest > 0) return this.watch(rest);
+        if (now - due > this.commandTimeout / 4 && this.spared !== this.ended) {
+          // The loop stood still, and may have sent the command only now: it gets its whole time once more.
+          this.spared = this.ended;
+          return this.watch(this.commandTimeout);
+        }
         this.lastError = new Error(`no answer within ${this.commandTimeout} ms (option commandTimeout)`);
         this.reset();
       });

@@ -85,7 +85,7 @@ export class RedisBackend implements LockBackend {
         this.granted(message);
       },
       () => {
-        events.recovered();
+        events.recovered('messages');
       },
       (error) => {
         this.options.log.error(toLockError(error, this.connection.address).message);
@@ -220,6 +220,7 @@ export class RedisBackend implements LockBackend {
       return answer.holds.map((hold) => {
         if (hold === 'lost') return hold;
         const [rest, tokensUntil, waiters] = hold;
+        if (rest === 'failed') return 'unanswered';
         return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: waiters > 0 };
       });
     } catch (error) {

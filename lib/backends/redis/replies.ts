@@ -35,7 +35,7 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   throw new Error(`the release script answered ${JSON.stringify(reply)}`);
 }
 
-type RenewAnswer = readonly [rest: number, tokensUntil: number, waiters: number] | 'lost';
+type RenewAnswer = 'lost' | readonly ['failed', string] | readonly [rest: number, tokensUntil: number, waiters: number];
 
 export function decodeRenew(reply: unknown): { readonly now: number; readonly holds: readonly RenewAnswer[] } {
   const [now, ...holds] = reply as [number, ...RenewAnswer[]];

@@ -299,29 +299,35 @@ end
 redis.call('SET', register_key, digits(top), 'PX', guard)
 return top
 end
-local reply = {now}
-for hold = 1, #ARGV / 4 do
-choose(hold)
-local claim, known_token, lease, reserve = ARGV[hold * 4 - 3], tonumber(ARGV[hold * 4 - 2]), tonumber(ARGV[hold * 4 - 1]), tonumber(ARGV[hold * 4])
+local function renew(claim, known_token, lease, reserve)
 local record = redis.pcall('GET', record_key)
-local holder, token, expiry, state = string.match(type(record) == 'string' and record or '', '^(%S+) (%d+) (%d+) (%l+)$')
-if holder == claim and tonumber(token) <= known_token then
+local text = type(record) == 'string' and record or ''
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
+if holder ~= claim or tonumber(token) > known_token then
+return 'lost'
+end
 expiry = math.max(tonumber(expiry), now_ms + lease)
 if state == 'provisional' then
 redis.call('ZREM', queue_key, claim)
 redis.call('HDEL', waiters_key, claim)
 end
-redis.call('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
-if reserve > 0 then
-reply[hold + 1] = {expiry - now_ms, raise_register(known_token + reserve), redis.call('ZCARD', queue_key)}
-else
-reply[hold + 1] = {expiry - now_ms, 0, 0}
+local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
+if written.err then
+redis.call('PEXPIREAT', record_key, expiry)
+return {expiry - now_ms, 0, 0}
 end
-else
-reply[hold + 1] = 'lost'
+if reserve == 0 then
+return {expiry - now_ms, 0, 0}
 end
+return {expiry - now_ms, raise_register(known_token + reserve), redis.call('ZCARD', queue_key)}
+end
+local reply = {now}
+for hold = 1, #ARGV / 4 do
+choose(hold)
+local base = hold * 4 - 3
+reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: 'ed1af7b0280b5e629c9434ba424a950f91dbc310',
+    sha1: 'b1d19feb1dcbeda19e8f2b08a0878145f9b029f4',
   },
 } as const;
