@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import { RedisBackend, type RedisConnection } from '../../lib/backends/redis/index.js';
 import { KeptLog } from '../support/kept-log.js';
-import type { LockPlace, PlaceOptions } from './lock-place.js';
+import type { LockPlace, PlaceOptions } from 'nestjs-redis-lock/testing';
 
 /** Locks on one Redis server, reached the given way. */
 export class RedisPlace implements LockPlace {

@@ -4,7 +4,7 @@ import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/re
 import type { Lock } from '../../../lib/core/lock.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import { WatchedBackend } from '../../conformance/watched-backend.js';
+import { WatchedBackend } from '../../../lib/testing/conformance/watched-backend.js';
 import { KeptLog } from '../../support/kept-log.js';
 
 export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {

@@ -1,0 +1,12 @@
+import { describe } from '@jest/globals';
+import { lockBackendConformance, MemoryLockBackend, MemoryLockServer } from 'nestjs-redis-lock/testing';
+
+describe('locks in memory', () =>
+  lockBackendConformance(async () => {
+    const server = new MemoryLockServer();
+    return {
+      backend: (options) => new MemoryLockBackend({ server, ...options }),
+      crash: (backend) => backend.close(),
+      close: async () => {},
+    };
+  }));
