@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
-const MAX_PACKED_BYTES = 300_000;
+/** Two builds with their sources in the maps, the conformance suite among them. */
+const MAX_PACKED_BYTES = 400_000;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w./-]+\.(js|js\.map|d\.ts)|dist\/cjs\/package\.json)$/;
