@@ -40,4 +40,16 @@ describe('LockErrorFilter', () => {
     );
     expect(headers).toEqual([['response', 'Retry-After', seconds]]);
   });
+
+  it('only ends a response that had begun', () => {
+    const calls: unknown[] = [];
+    const httpAdapter = {
+      isHeadersSent: () => true,
+      end: (response: unknown) => calls.push(response),
+      setHeader: () => calls.push('setHeader'),
+      reply: () => calls.push('reply'),
+    };
+    new LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost).catch(error, contextOf('http'));
+    expect(calls).toEqual(['response']);
+  });
 });
