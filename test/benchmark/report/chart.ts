@@ -86,6 +86,8 @@ export function chart(results: Results): string {
   const drawn = panels.flatMap((panel, index) => panelOf(results, panel, index) ?? []);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="Benchmark: ${nameOf('ours')}, a lock written by hand, and the best other library">
 <style>
+/* A ground of its own: the page may be darker or lighter than the reader's system says. */
+.card { fill: #ffffff; stroke: #d1d9e0; }
 text { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #1f2328; }
 .title { font-size: 13.5px; font-weight: 600; }
 .note { font-size: 11.5px; fill: #59636e; }
@@ -93,10 +95,12 @@ text { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fi
 .ours { fill: #d6293e; } .floor { fill: #8c959f; } .peer { fill: #3a7bd5; }
 .axis { stroke: #59636e; stroke-opacity: 0.5; }
 @media (prefers-color-scheme: dark) {
+  .card { fill: #0d1117; stroke: #3d444d; }
   text { fill: #f0f6fc; } .note { fill: #9198a1; }
   .ours { fill: #ff5a6e; } .floor { fill: #8b949e; } .peer { fill: #6ea8fe; }
 }
 </style>
+<rect class="card" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>
 ${drawn.join('\n')}
 ${legend()}
 </svg>
