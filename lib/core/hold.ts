@@ -5,6 +5,11 @@ import { printable } from './describe.js';
 import type { RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 
+/** Whoever is told of a loss, before the holder's signal is. */
+export interface HoldOwner {
+  holdLost(hold: Hold): void;
+}
+
 /** Pause (ms) before an unanswered renewal is tried again: several tries fit into the shortest provisional grant. */
 const longestRetryPause = 250;
 
@@ -37,7 +42,7 @@ export class Hold {
     grant: Grant,
     options: ResolvedLockOptions,
     private readonly clock: Clock,
-    private readonly onLost: (hold: Hold) => void,
+    private readonly owner: HoldOwner,
   ) {
     this.name = claim.name;
     this.fencingToken = grant.fencingToken;
@@ -69,7 +74,7 @@ export class Hold {
   lose(reason: LockLostReason): void {
     if (this.users === 0 || this.lost) return;
     this.lost = lostError(this.name, reason);
-    this.onLost(this);
+    this.owner.holdLost(this);
     this.controller?.abort(this.lost);
   }
 

@@ -2,7 +2,7 @@ import type { LockError } from '../errors/lock-errors.js';
 import { Caller } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
-import { Hold } from './hold.js';
+import { Hold, type HoldOwner } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { refusals } from './refusals.js';
@@ -31,7 +31,7 @@ export interface LocalQueueHost {
  * a thousand requests for one product are one waiter in Redis. When a caller gives up, the claim keeps its place for the next;
  * when one is done, the next may go on with the same claim (local hand-off, see Tenure).
  */
-export class LocalQueue implements ClaimOwner {
+export class LocalQueue implements ClaimOwner, HoldOwner {
   private readonly callers = new Set<Caller>();
   private claim: Claim | undefined;
   private hold: Hold | undefined;
@@ -144,9 +144,7 @@ export class LocalQueue implements ClaimOwner {
   }
 
   private serve(caller: Caller, grant: Grant, yielding = false): void {
-    const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, (lost) => {
-      this.lost(lost);
-    });
+    const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, this);
     this.hold = hold;
     hold.users = 1;
     this.remove(caller);
@@ -173,7 +171,7 @@ export class LocalQueue implements ClaimOwner {
     if (this.renewAgain && this.tenure === tenure) void this.renewBeside();
   }
 
-  private lost(hold: Hold): void {
+  holdLost(hold: Hold): void {
     this.host.holdLost(hold);
     if (this.hold !== hold) return;
     // At `maxHold` the lock runs out rather than being freed: the work that hangs has the rest of the lease to stop.

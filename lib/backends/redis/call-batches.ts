@@ -62,7 +62,7 @@ export class CallBatches {
         if (script === 'acquire') {
           const [now, late] = replies as [number, unknown];
           connection.serverClock.observe(now, sentAt);
-          replies = late === 'late' ? calls.map(() => ['late']) : replies.slice(1);
+          replies = late === 'late' ? calls.map(() => late) : replies.slice(1);
         }
         calls.forEach((call, index) => settle(call, replies[index], sentAt));
       },
@@ -74,7 +74,7 @@ export class CallBatches {
 }
 
 function settle(call: ScriptCall, reply: unknown, sentAt: number): void {
-  if (Array.isArray(reply) && reply[0] === 'failed') call.failed(new ScriptError(String(reply[1])));
+  if (typeof reply === 'string' && reply.startsWith('failed ')) call.failed(new ScriptError(reply.slice(7)));
   else call.answered(reply, sentAt);
 }
 

@@ -36,8 +36,8 @@ export interface RedisBackendOptions {
 
 /** Longest time in ms that a grant lasts for a waiter of which nothing is heard: `window` in scripts/includes/serve.lua. */
 const claimWindow = 3000;
-/** Holds in one renewal command: the server is busy for well under a millisecond with it. */
-const renewalBatch = 500;
+/** Holds in one renewal command: some milliseconds of this process and of Redis. */
+const renewalBatch = 250;
 /** Age (ms) up to which a bound of the server's clock is good: 1000 ppm of drift in it are what `certainUntil` leaves unused of a window. */
 const longestBoundAge = 5000;
 /** Pause (ms) before a server that is busy or loading is asked again. */
@@ -104,11 +104,12 @@ export class RedisBackend implements LockBackend {
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
-    const batches: Array<Promise<RenewReply[]>> = [];
+    const replies: RenewReply[] = [];
+    // One after another: thousands of holds must not take the event loop for themselves, here or in Redis.
     for (let first = 0; first < holds.length; first += renewalBatch) {
-      batches.push(this.renewBatch(holds.slice(first, first + renewalBatch), true));
+      replies.push(...(await this.renewBatch(holds.slice(first, first + renewalBatch), true)));
     }
-    return (await Promise.all(batches)).flat();
+    return replies;
   }
 
   async close(): Promise<void> {
@@ -215,14 +216,10 @@ export class RedisBackend implements LockBackend {
         keys.push(...this.keys.forLock(name));
         args.push(claim, fencingToken, lease, reserve);
       }
-      const answer = decodeRenew(await this.connection.run('renew', keys.length, keys.concat(args)));
-      this.connection.serverClock.observe(answer.now, sentAt);
-      return answer.holds.map((hold) => {
-        if (hold === 'lost') return hold;
-        const [rest, tokensUntil, waiters] = hold;
-        if (rest === 'failed') return 'unanswered';
-        return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: waiters > 0 };
-      });
+      const reply = (await this.connection.run('renew', keys.length, keys.concat(args))) as [number, ...string[]];
+      const [now, ...replies] = reply;
+      this.connection.serverClock.observe(now, sentAt);
+      return replies.map((text) => decodeRenew(text, sentAt));
     } catch (error) {
       if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);

@@ -12,7 +12,7 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
   const holder = `${clientId}:rehearsal-1`;
   const waiter = `${clientId}:rehearsal-2`;
   const briefly = 1000;
-  const ask = async (claim: string): Promise<unknown> => {
+  const ask = async (claim: string): Promise<string> => {
     const notAfter = connection.latestUseful(performance.now());
     const args = [keys.register, ...names, notAfter, keys.channels, claim, briefly, 1, briefly];
     const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
@@ -27,8 +27,8 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     // Queued, granted the lock by the release (with a message), and found as holder when it asks again.
     await ask(waiter);
     await release(holder);
-    const [status, token] = (await ask(waiter)) as [string, number];
-    if (status === 'granted') await connection.run('renew', 4, [keys.register, ...names, waiter, token, briefly, 1]);
+    const [status, token] = (await ask(waiter)).split(' ');
+    if (status === 'granted') await connection.run('renew', 4, [keys.register, ...names, waiter, token!, briefly, 1]);
     await release(waiter);
   } catch (error) {
     if (isRefused(error)) throw toLockError(error, connection.address);
@@ -36,7 +36,8 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
 }
 
 /** The reply for one claim. @throws with what the script says went wrong with it. */
-function worked(reply: unknown): unknown {
-  if (Array.isArray(reply) && reply[0] === 'failed') throw new Error(String(reply[1]));
-  return reply;
+function worked(reply: unknown): string {
+  const text = String(reply);
+  if (text.startsWith('failed ')) throw new Error(text.slice(7));
+  return text;
 }

@@ -1,5 +1,5 @@
 import { certainUntil } from '../../core/clock.js';
-import type { AcquireReply, ReleaseReply } from '../../core/lock-backend.js';
+import type { AcquireReply, ReleaseReply, RenewReply } from '../../core/lock-backend.js';
 
 /** What the acquire script answers for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
@@ -9,20 +9,20 @@ export type AcquireAnswer =
 
 /** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, sentAt: number): AcquireAnswer {
-  const answer = reply as readonly [string, number, number, number | string, number];
-  switch (answer[0]) {
+  const words = String(reply).split(' ');
+  switch (words[0]) {
     case 'granted':
       return {
         status: 'granted',
-        fencingToken: answer[1],
-        validUntil: certainUntil(sentAt, answer[2]),
-        tokensUntil: answer[3] as number,
-        othersWait: answer[4] > 0,
+        fencingToken: Number(words[1]),
+        validUntil: certainUntil(sentAt, Number(words[2])),
+        tokensUntil: Number(words[3]),
+        othersWait: words[4] !== '0',
       };
     case 'contended':
-      return { status: 'contended', rest: answer[1] };
+      return { status: 'contended', rest: Number(words[1]) };
     case 'queued':
-      return { status: 'queued', rest: answer[1], heard: answer[3] === 'heard' };
+      return { status: 'queued', rest: Number(words[1]), heard: words[3] === 'heard' };
     case 'late':
       return { status: 'late' };
     default:
@@ -35,11 +35,16 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   throw new Error(`the release script answered ${JSON.stringify(reply)}`);
 }
 
-type RenewAnswer = 'lost' | readonly ['failed', string] | readonly [rest: number, tokensUntil: number, waiters: number];
-
-export function decodeRenew(reply: unknown): { readonly now: number; readonly holds: readonly RenewAnswer[] } {
-  const [now, ...holds] = reply as [number, ...RenewAnswer[]];
-  return { now, holds };
+/** @param sentAt as in `decodeAcquire` */
+export function decodeRenew(reply: string, sentAt: number): RenewReply {
+  if (reply === 'lost') return reply;
+  if (reply.startsWith('failed ')) return 'unanswered';
+  const [rest, tokensUntil, waiters] = reply.split(' ');
+  return {
+    validUntil: certainUntil(sentAt, Number(rest)),
+    tokensUntil: Number(tokensUntil),
+    othersWait: waiters !== '0',
+  };
 }
 
 /** The message that the scripts publish with a grant: claim, token, last reserved token, server now, length, record key (which may hold spaces). */

@@ -1,7 +1,52 @@
 // Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run `npm run lua`.
 export const scripts = {
   acquire: {
-    source: `local register_key = KEYS[1]
+    source: `local channel_prefix = ARGV[2]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+if now > tonumber(ARGV[1]) then
+return {now, 'late'}
+end
+local reply, rest, span = {now}, {}, 0
+for position = 1, (#ARGV - 2) / 4 do
+span = span + 1 + ARGV[position * 4 + 1]
+end
+local base
+for position = 1, (#ARGV - 2) / 4 do
+local record_key = KEYS[position * 3 - 1]
+local granted = false
+if redis.call('EXISTS', record_key, KEYS[position * 3]) == 0 then
+if not base then
+base = now
+local last = redis.pcall('SET', KEYS[1], string.format('%d', now + span - 1), 'PX', '60000', 'GET')
+if type(last) == 'table' then
+base = nil
+elseif last and tonumber(last) >= now then
+base = tonumber(last) + 1
+redis.call('SET', KEYS[1], string.format('%d', base + span - 1), 'PX', '60000')
+end
+end
+if base then
+local claim, lease = ARGV[position * 4 - 1], ARGV[position * 4]
+local token, expiry = string.format('%d', base), string.format('%d', now_ms + lease)
+local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
+if not written.err then
+granted = true
+base = base + ARGV[position * 4 + 1]
+reply[position + 1] = 'granted ' .. token .. ' ' .. lease .. ' ' .. string.format('%d', base) .. ' 0'
+base = base + 1
+end
+end
+end
+if not granted then
+rest[#rest + 1] = position
+end
+end
+if #rest == 0 then
+return reply
+end
+local register_key = KEYS[1]
 local record_key, queue_key, waiters_key
 local function choose(position)
 record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
@@ -11,18 +56,11 @@ local ok, result = pcall(work, ...)
 if ok then
 return result
 end
-return {'failed', type(result) == 'table' and result.err or result}
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
-local channel_prefix = ARGV[2]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-if now > tonumber(ARGV[1]) then
-return {now, 'late'}
-end
-local guard = 60000
+local guard = '60000'
 local function digits(token)
-return string.format('%.0f', token)
+return string.format('%d', token)
 end
 local function raise_register(top)
 local last = tonumber(redis.call('GET', register_key) or 0)
@@ -33,7 +71,8 @@ redis.call('SET', register_key, digits(top), 'PX', guard)
 return top
 end
 local function write(to, token, expiry, state)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. expiry .. ' ' .. state, 'PXAT', expiry)
+local until_ms = digits(expiry)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
 local token, top = now, now + reserve
@@ -98,20 +137,18 @@ place = place + 1
 end
 end
 end
+local function granted(token, length, top)
+return 'granted ' .. digits(token) .. ' ' .. length .. ' ' .. digits(top) .. ' ' .. redis.call('ZCARD', queue_key)
+end
 local function ask(claim, lease, reserve, patience)
 local record = redis.call('GET', record_key)
 if not record then
-if redis.call('EXISTS', queue_key) == 1 then
 local served = serve(claim)
 record = redis.call('GET', record_key)
 if served == claim or not record then
 leave_queue(claim)
 local token, top = grant(claim, lease, 'full', reserve)
-return {'granted', token, lease, top, redis.call('ZCARD', queue_key)}
-end
-else
-local token, top = grant(claim, lease, 'full', reserve)
-return {'granted', token, lease, top, 0}
+return granted(token, lease, top)
 end
 end
 local holder, token, expiry, state = read(record)
@@ -122,11 +159,10 @@ leave_queue(claim)
 expiry = now_ms + lease
 write(claim, token, expiry, 'full')
 end
-return {'granted', token, expiry - now_ms, raise_register(token + reserve), redis.call('ZCARD', queue_key)}
+return granted(token, expiry - now_ms, raise_register(token + reserve))
 end
-local rest = expiry - now_ms
 if patience == 0 then
-return {'contended', rest}
+return 'contended ' .. (expiry - now_ms)
 end
 local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
 if not redis.call('ZRANK', queue_key, claim) then
@@ -138,19 +174,37 @@ if redis.call('PTTL', queue_key) < patience then
 redis.call('PEXPIRE', queue_key, patience)
 redis.call('PEXPIRE', waiters_key, patience)
 end
-return {'queued', rest, redis.call('ZRANK', queue_key, claim), standing}
+return 'queued ' .. (expiry - now_ms) .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
 end
-local reply = {now}
-for position = 1, (#ARGV - 2) / 4 do
+for _, position in ipairs(rest) do
 choose(position)
-local base = position * 4 - 1
-reply[position + 1] = isolated(ask, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
+local at = position * 4 - 1
+reply[position + 1] = isolated(ask, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 return reply`,
-    sha1: '814909b885c2a7a05ca499ddbd24d1d377796d7e',
+    sha1: '847a04220d6c0a3ea47e6660327e470cfae36c4d',
   },
   release: {
-    source: `local register_key = KEYS[1]
+    source: `local channel_prefix = ARGV[1]
+local reply, rest = {}, {}
+for position = 1, #ARGV - 1 do
+local claim = ARGV[position + 1]
+local record_key = KEYS[position * 3 - 1]
+local record = redis.pcall('GET', record_key)
+if type(record) == 'string' and string.sub(record, 1, #claim + 1) == claim .. ' ' and redis.call('EXISTS', KEYS[position * 3]) == 0 then
+redis.call('DEL', record_key)
+reply[position] = 'released'
+else
+rest[#rest + 1] = position
+end
+end
+if #rest == 0 then
+return reply
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+local register_key = KEYS[1]
 local record_key, queue_key, waiters_key
 local function choose(position)
 record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
@@ -160,15 +214,11 @@ local ok, result = pcall(work, ...)
 if ok then
 return result
 end
-return {'failed', type(result) == 'table' and result.err or result}
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
-local channel_prefix = ARGV[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local guard = 60000
+local guard = '60000'
 local function digits(token)
-return string.format('%.0f', token)
+return string.format('%d', token)
 end
 local function raise_register(top)
 local last = tonumber(redis.call('GET', register_key) or 0)
@@ -179,7 +229,8 @@ redis.call('SET', register_key, digits(top), 'PX', guard)
 return top
 end
 local function write(to, token, expiry, state)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. expiry .. ' ' .. state, 'PXAT', expiry)
+local until_ms = digits(expiry)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
 local token, top = now, now + reserve
@@ -249,11 +300,8 @@ local outcome
 local record = redis.call('GET', record_key)
 if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then
 redis.call('DEL', record_key)
-outcome = 'released'
-if redis.call('EXISTS', queue_key) == 0 then
-return outcome
-end
 leave_queue(claim)
+outcome = 'released'
 else
 outcome = leave_queue(claim) and 'cancelled' or 'absent'
 if record then
@@ -263,13 +311,12 @@ end
 serve(nil)
 return outcome
 end
-local reply = {}
-for position = 1, #ARGV - 1 do
+for _, position in ipairs(rest) do
 choose(position)
 reply[position] = isolated(release, ARGV[position + 1])
 end
 return reply`,
-    sha1: 'c785da6b909db5d4a6a3388d9d581f9300947d90',
+    sha1: '1d586c711cdeb590c16298698d6fd00e9077af6d',
   },
   renew: {
     source: `local register_key = KEYS[1]
@@ -282,14 +329,14 @@ local ok, result = pcall(work, ...)
 if ok then
 return result
 end
-return {'failed', type(result) == 'table' and result.err or result}
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
-local guard = 60000
+local guard = '60000'
 local function digits(token)
-return string.format('%.0f', token)
+return string.format('%d', token)
 end
 local function raise_register(top)
 local last = tonumber(redis.call('GET', register_key) or 0)
@@ -303,7 +350,8 @@ local function renew(claim, known_token, lease, reserve)
 local record = redis.pcall('GET', record_key)
 local text = type(record) == 'string' and record or ''
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
-if holder ~= claim or tonumber(token) > known_token then
+token = tonumber(token)
+if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', register_key) or 0))) then
 return 'lost'
 end
 expiry = math.max(tonumber(expiry), now_ms + lease)
@@ -311,15 +359,16 @@ if state == 'provisional' then
 redis.call('ZREM', queue_key, claim)
 redis.call('HDEL', waiters_key, claim)
 end
-local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
+local until_ms = string.format('%d', expiry)
+local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full', 'PXAT', until_ms)
 if written.err then
-redis.call('PEXPIREAT', record_key, expiry)
-return {expiry - now_ms, 0, 0}
+redis.call('PEXPIREAT', record_key, until_ms)
+return (expiry - now_ms) .. ' 0 0'
 end
 if reserve == 0 then
-return {expiry - now_ms, 0, 0}
+return (expiry - now_ms) .. ' 0 0'
 end
-return {expiry - now_ms, raise_register(known_token + reserve), redis.call('ZCARD', queue_key)}
+return (expiry - now_ms) .. ' ' .. digits(raise_register(known_token + reserve)) .. ' ' .. redis.call('ZCARD', queue_key)
 end
 local reply = {now}
 for hold = 1, #ARGV / 4 do
@@ -328,6 +377,6 @@ local base = hold * 4 - 3
 reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: 'b1d19feb1dcbeda19e8f2b08a0878145f9b029f4',
+    sha1: 'fd9eb48ce6dd383f480d95bec0c9f6ae79fa42ee',
   },
 } as const;

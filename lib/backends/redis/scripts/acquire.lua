@@ -11,38 +11,79 @@ ARGV  1 latest server time in µs at which the sender still wants the answer
       3 tokens to reserve behind the granted one, for local hand-offs
       4 ms after which a waiter that did not ask again counts as dead; 0: do not stand in the queue
 REPLY {now µs, then for each claim one of
-        {'granted', token, lease ms, last reserved token, waiters behind}
-        {'contended', rest of the holder's lease in ms}
-        {'queued', rest of the holder's lease in ms, waiters ahead, 'heard' | 'asked'}   'asked': nobody listens on the claim's channel
-        {'failed', error}                                                                 nothing was granted to this claim
+        'granted <token> <lease ms> <last reserved token> <waiters behind>'
+        'contended <rest of the holder's lease in ms>'
+        'queued <rest of the holder's lease in ms> <waiters ahead> <heard | asked>'   asked: nobody listens on the claim's channel
+        'failed <error>'                                                             nothing was granted to this claim
       } or {now µs, 'late'}
 INVARIANT  At most one holder. Nobody who is alive and asked earlier is overtaken. 'late' changed nothing.
 ]]
--- include: layout.lua
 local channel_prefix = ARGV[2]
 -- include: clock.lua
 if now > tonumber(ARGV[1]) then
   return {now, 'late'}
 end
+
+-- What nobody holds and nobody waits for is granted before anything else is even defined: most calls end here. The register is
+-- written once for all of them. Whatever fails, or is not free, is left to the part below.
+local reply, rest, span = {now}, {}, 0
+for position = 1, (#ARGV - 2) / 4 do
+  span = span + 1 + ARGV[position * 4 + 1]
+end
+local base
+for position = 1, (#ARGV - 2) / 4 do
+  local record_key = KEYS[position * 3 - 1]
+  local granted = false
+  if redis.call('EXISTS', record_key, KEYS[position * 3]) == 0 then
+    if not base then
+      base = now
+      local last = redis.pcall('SET', KEYS[1], string.format('%d', now + span - 1), 'PX', '60000', 'GET')
+      if type(last) == 'table' then
+        base = nil
+      elseif last and tonumber(last) >= now then
+        base = tonumber(last) + 1
+        redis.call('SET', KEYS[1], string.format('%d', base + span - 1), 'PX', '60000')
+      end
+    end
+    if base then
+      local claim, lease = ARGV[position * 4 - 1], ARGV[position * 4]
+      local token, expiry = string.format('%d', base), string.format('%d', now_ms + lease)
+      local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
+      if not written.err then
+        granted = true
+        base = base + ARGV[position * 4 + 1]
+        reply[position + 1] = 'granted ' .. token .. ' ' .. lease .. ' ' .. string.format('%d', base) .. ' 0'
+        base = base + 1
+      end
+    end
+  end
+  if not granted then
+    rest[#rest + 1] = position
+  end
+end
+if #rest == 0 then
+  return reply
+end
+
+-- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
 -- include: serve.lua
 
+local function granted(token, length, top)
+  return 'granted ' .. digits(token) .. ' ' .. length .. ' ' .. digits(top) .. ' ' .. redis.call('ZCARD', queue_key)
+end
+
 local function ask(claim, lease, reserve, patience)
   local record = redis.call('GET', record_key)
   if not record then
-    if redis.call('EXISTS', queue_key) == 1 then
-      local served = serve(claim)
-      record = redis.call('GET', record_key)
-      if served == claim or not record then
-        -- Served, or nobody alive is ahead: whoever is still queued could not be reached.
-        leave_queue(claim)
-        local token, top = grant(claim, lease, 'full', reserve)
-        return {'granted', token, lease, top, redis.call('ZCARD', queue_key)}
-      end
-    else
+    local served = serve(claim)
+    record = redis.call('GET', record_key)
+    if served == claim or not record then
+      -- Served, or nobody alive is ahead: whoever is still queued could not be reached.
+      leave_queue(claim)
       local token, top = grant(claim, lease, 'full', reserve)
-      return {'granted', token, lease, top, 0}
+      return granted(token, lease, top)
     end
   end
 
@@ -55,12 +96,11 @@ local function ask(claim, lease, reserve, patience)
       expiry = now_ms + lease
       write(claim, token, expiry, 'full')
     end
-    return {'granted', token, expiry - now_ms, raise_register(token + reserve), redis.call('ZCARD', queue_key)}
+    return granted(token, expiry - now_ms, raise_register(token + reserve))
   end
 
-  local rest = expiry - now_ms
   if patience == 0 then
-    return {'contended', rest}
+    return 'contended ' .. (expiry - now_ms)
   end
 
   -- Nobody listens on the claim's channel: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
@@ -74,13 +114,12 @@ local function ask(claim, lease, reserve, patience)
     redis.call('PEXPIRE', queue_key, patience)
     redis.call('PEXPIRE', waiters_key, patience)
   end
-  return {'queued', rest, redis.call('ZRANK', queue_key, claim), standing}
+  return 'queued ' .. (expiry - now_ms) .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
 end
 
-local reply = {now}
-for position = 1, (#ARGV - 2) / 4 do
+for _, position in ipairs(rest) do
   choose(position)
-  local base = position * 4 - 1
-  reply[position + 1] = isolated(ask, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
+  local at = position * 4 - 1
+  reply[position + 1] = isolated(ask, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 return reply

@@ -3,7 +3,7 @@ Lengthens leases, any number at once. The first renewal of a pushed grant makes 
 
 KEYS  1 register, then three for each hold: record, queue, waiters (includes/layout.lua)
 ARGV  four for each hold: claim, its token (or a later one of its block), lease in ms, tokens to reserve behind that token
-REPLY {now µs, then for each hold 'lost', {'failed', error}, or {rest of its lease in ms, last reserved token, waiters}}
+REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <waiters>'}
 INVARIANT  Never shortens a lease, never touches a record of another claim or of another grant of the same claim. What is wrong
            with one hold is no matter of the others; a foreign value on its key is a loss.
 ]]
@@ -15,7 +15,9 @@ local function renew(claim, known_token, lease, reserve)
   local record = redis.pcall('GET', record_key)
   local text = type(record) == 'string' and record or ''
   local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
-  if holder ~= claim or tonumber(token) > known_token then
+  token = tonumber(token)
+  -- A later token of the block is below the register, or below the clock when that has expired: nobody can raise the register beyond.
+  if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', register_key) or 0))) then
     return 'lost'
   end
   expiry = math.max(tonumber(expiry), now_ms + lease)
@@ -23,16 +25,17 @@ local function renew(claim, known_token, lease, reserve)
     redis.call('ZREM', queue_key, claim)
     redis.call('HDEL', waiters_key, claim)
   end
-  local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
+  local until_ms = string.format('%d', expiry)
+  local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full', 'PXAT', until_ms)
   if written.err then
     -- Redis is out of memory. Who holds shall not lose by it: the key's own expiry is what counts, and takes no memory.
-    redis.call('PEXPIREAT', record_key, expiry)
-    return {expiry - now_ms, 0, 0}
+    redis.call('PEXPIREAT', record_key, until_ms)
+    return (expiry - now_ms) .. ' 0 0'
   end
   if reserve == 0 then
-    return {expiry - now_ms, 0, 0}
+    return (expiry - now_ms) .. ' 0 0'
   end
-  return {expiry - now_ms, raise_register(known_token + reserve), redis.call('ZCARD', queue_key)}
+  return (expiry - now_ms) .. ' ' .. digits(raise_register(known_token + reserve)) .. ' ' .. redis.call('ZCARD', queue_key)
 end
 
 local reply = {now}

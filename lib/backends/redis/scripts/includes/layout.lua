@@ -17,5 +17,5 @@ local function isolated(work, ...)
   if ok then
     return result
   end
-  return {'failed', type(result) == 'table' and result.err or result}
+  return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
