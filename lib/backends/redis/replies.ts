@@ -10,7 +10,7 @@ export type AcquireAnswer =
 /** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, sentAt: number): AcquireAnswer {
   const words = String(reply).split(' ');
-  switch (words[0]) {
+  switch (words[0]!) {
     case 'granted':
       return {
         status: 'granted',

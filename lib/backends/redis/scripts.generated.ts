@@ -146,8 +146,8 @@ if not record then
 local served = serve(claim)
 record = redis.call('GET', record_key)
 if served == claim or not record then
-leave_queue(claim)
 local token, top = grant(claim, lease, 'full', reserve)
+leave_queue(claim)
 return granted(token, lease, top)
 end
 end
@@ -182,7 +182,7 @@ local at = position * 4 - 1
 reply[position + 1] = isolated(ask, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 return reply`,
-    sha1: '847a04220d6c0a3ea47e6660327e470cfae36c4d',
+    sha1: '57212c370c47ae7e28064f4b8e677e54a18609a2',
   },
   release: {
     source: `local channel_prefix = ARGV[1]

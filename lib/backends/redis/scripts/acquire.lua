@@ -81,8 +81,9 @@ local function ask(claim, lease, reserve, patience)
     record = redis.call('GET', record_key)
     if served == claim or not record then
       -- Served, or nobody alive is ahead: whoever is still queued could not be reached.
-      leave_queue(claim)
+      -- The grant comes first: without memory Redis refuses the first write of a script, and none after that.
       local token, top = grant(claim, lease, 'full', reserve)
+      leave_queue(claim)
       return granted(token, lease, top)
     end
   end
