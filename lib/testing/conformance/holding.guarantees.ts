@@ -10,7 +10,7 @@ export function holding(bench: ClientBench): void {
     it('because its lease ran out says so before anybody else has it', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      const lock = await a.acquire(name, { lease: 400 });
+      const lock = await a.acquire(name, { lease: 800 });
       const { signal } = lock;
       let said = 0;
       signal.addEventListener('abort', () => said++);
@@ -34,7 +34,7 @@ export function holding(bench: ClientBench): void {
         ['warn', 'worked', false],
         ['throw', 'failed', false],
       ] as const) {
-        const scope = await a.enter(unique(), { lease: 20, onLost });
+        const scope = await a.enter(unique(), { lease: 500, onLost });
         await aborted(scope.lock);
         if (fails) await expect(scope.leave(outcome)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
         else await scope.leave(outcome);
@@ -44,7 +44,7 @@ export function holding(bench: ClientBench): void {
     it('refuses whoever asks again inside', async () => {
       const a = await join();
       const name = unique();
-      const scope = await a.enter(name, { lease: 20 });
+      const scope = await a.enter(name, { lease: 500 });
       await aborted(scope.lock);
       await scope.run(() => expect(a.enter(name)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' }));
       await scope.leave('failed');
@@ -53,7 +53,7 @@ export function holding(bench: ClientBench): void {
     it('because the backend forgot it aborts the signal at the next renewal', async () => {
       const [a, thief] = [await join(), await join()];
       const name = unique();
-      const lock = await a.acquire(name, { lease: 900, renew: true });
+      const lock = await a.acquire(name, { lease: 2_400, renew: true });
       // Somebody takes the lock away by force: here with the claim's own id.
       await thief.backend.release(a.backend.acquires[0]!);
       expect(await aborted(lock)).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
@@ -72,9 +72,9 @@ export function holding(bench: ClientBench): void {
     it('keeps a lock over many leases while its work goes on', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      const lock = await a.acquire(name, { lease: 600, renew: true });
+      const lock = await a.acquire(name, { lease: 2_400, renew: true });
       const { lock: next } = await b.queue(name);
-      await Promise.race([a.backend.until(() => a.backend.renewals.length >= 7), aborted(lock)]);
+      await Promise.race([a.backend.until(() => a.backend.renewals.length >= 6), aborted(lock)]);
       expect(lock.isHeld).toBe(true);
       await lock.release();
       expect((await next).fencingToken).toBeGreaterThan(lock.fencingToken);
@@ -91,7 +91,7 @@ export function holding(bench: ClientBench): void {
     it('ends at maxHold: the signal aborts, and the lock runs out', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      const lock = await a.acquire(name, { lease: 900, renew: true, maxHold: 350 });
+      const lock = await a.acquire(name, { lease: 2_400, renew: true, maxHold: 1_000 });
       const { lock: next } = await b.queue(name);
       expect(await aborted(lock)).toMatchObject({ code: 'LOCK_LOST', reason: 'max-hold' });
       const { length } = a.backend.renewals;
@@ -102,10 +102,10 @@ export function holding(bench: ClientBench): void {
     it('stops with the release', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      const lock = await a.acquire(name, { lease: 30, renew: true });
+      const lock = await a.acquire(name, { lease: 500, renew: true });
       await lock.release();
       const { length } = a.backend.renewals;
-      const other = await b.acquire(name, { lease: 120 });
+      const other = await b.acquire(name, { lease: 500 });
       await aborted(other);
       expect(a.backend.renewals).toHaveLength(length);
     });

@@ -130,7 +130,7 @@ describe('a Redis that goes away', () => {
   it('for longer than a lease: the holder is told at its end, without Redis', async () => {
     await using server = await startRedis();
     await using a = await Engine.start({ redis: server.url });
-    const lock = await a.acquire(unique(), { lease: 600, renew: true });
+    const lock = await a.acquire(unique(), { lease: 2_400, renew: true });
     await server.kill();
     await until(() => lock.signal.aborted);
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
