@@ -1,4 +1,5 @@
 import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
+import type { LockBackend } from './core/lock-backend.js';
 import type { LockClient } from './core/lock-client.js';
 import type { Lock } from './core/lock.js';
 import type { LockLog } from './core/lock-log.js';
@@ -15,6 +16,9 @@ export interface LockConnectionSettings {
   readonly shutdownTimeout: number;
 }
 
+/** A backend calls the events of one client: it is taken by the connection that starts, until that has closed. */
+const inUse = new WeakMap<LockBackend, LockConnection>();
+
 /**
  * One module's lock client in the life of the application: connected when the application starts or, where a provider factory or a
  * test without `init()` needs a lock sooner, by the first use; so what is only compiled opens no socket.
@@ -24,7 +28,7 @@ export interface LockConnectionSettings {
 export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdown {
   private starting: Promise<Error | undefined> | undefined;
   private started = false;
-  private closing = false;
+  private closed: Promise<void> | undefined;
 
   constructor(
     readonly client: LockClient,
@@ -33,13 +37,18 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   ) {}
 
   enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
-    return this.started ? this.client.enter(name, options) : this.start().then(() => this.client.enter(name, options));
+    return this.started ? this.client.enter(name, options) : this.usable().then(() => this.client.enter(name, options));
   }
 
   acquire(name: string, options: ResolvedLockOptions): Promise<Lock> {
     return this.started
       ? this.client.acquire(name, options)
-      : this.start().then(() => this.client.acquire(name, options));
+      : this.usable().then(() => this.client.acquire(name, options));
+  }
+
+  /** Whether the application has begun to close: then it gives out no locks any more. */
+  get isClosing(): boolean {
+    return this.closed !== undefined;
   }
 
   get name(): string {
@@ -75,13 +84,21 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     return this.starting;
   }
 
+  /** @throws LockConfigurationError when the backend serves somebody else: nothing may be asked of it then. */
+  private async usable(): Promise<void> {
+    const failure = await this.start();
+    if (failure instanceof BackendInUseError) throw failure;
+  }
+
   private async connect(): Promise<Error | undefined> {
+    const { backend } = this.client;
+    if (this.isClosing || !this.takes(backend)) return new BackendInUseError(this.name);
     try {
       await this.client.start();
       return undefined;
     } catch (error) {
       // Closed before it was connected: nobody waits for it any more.
-      if (!this.closing) this.log.error(unreachable(this.settings, error as Error));
+      if (!this.isClosing) this.log.error(unreachable(this.settings, error as Error));
       return error as Error;
     } finally {
       this.started = true;
@@ -89,10 +106,33 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   private close(): Promise<void> {
-    this.closing = true;
+    this.closed ??= this.shutdown();
+    return this.closed;
+  }
+
+  private async shutdown(): Promise<void> {
+    const { backend } = this.client;
+    // What serves another client must not end with this one.
+    if (!this.takes(backend)) return;
     // From now on a first use must not connect any more.
     this.started = true;
-    return this.client.shutdown(this.settings.shutdownTimeout);
+    await this.client.shutdown(this.settings.shutdownTimeout);
+    inUse.delete(backend);
+  }
+
+  private takes(backend: LockBackend): boolean {
+    const user = inUse.get(backend) ?? this;
+    inUse.set(backend, user);
+    return user === this;
+  }
+}
+
+class BackendInUseError extends LockConfigurationError {
+  constructor(name: string) {
+    super(
+      `RedisLockModule: the backend of the connection '${name}' cannot be used, another client uses it already. ` +
+        'Give each application and each connection one of its own: forRootAsync({ useFactory: () => ({ backend: new … }) }).',
+    );
   }
 }
 

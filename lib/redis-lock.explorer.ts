@@ -1,18 +1,32 @@
 import type { OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import { LockConfigurationError } from './errors/lock-errors.js';
+import { type ConnectionFinder, findConnectionsWith } from './interceptor/connection-finder.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
+import { refuseUnsubscribed } from './interceptor/unsubscribed.js';
 import { LockConnection } from './redis-lock.connection.js';
 
 /**
  * At start, before other modules' hooks where this one is global: connects; hands the connection to the instances that Nest did not create itself (useFactory, useValue), and finds
- * what only the whole application shows: a connection that is there twice, or not at all.
+ * what only the whole application shows: a connection that is there twice, or not at all, and locked methods that could never run.
+ * Instances that are used before, or come with a lazy module later, are found at their first call.
  */
-export class LockExplorer implements OnModuleInit {
+export class LockExplorer implements OnModuleInit, ConnectionFinder {
   constructor(
     private readonly modules: ModulesContainer,
     private readonly connection: LockConnection,
-  ) {}
+  ) {
+    findConnectionsWith(this);
+  }
+
+  /** The connection, where it is that of this name and the instance is one of this application. */
+  find(instance: object, name: string): LockConnection | undefined {
+    const { connection } = this;
+    if (connection.name !== name || connection.isClosing) return undefined;
+    for (const own of this.instances()) if (own === instance) return connection;
+    return undefined;
+  }
 
   async onModuleInit(): Promise<void> {
     this.bind();
@@ -22,12 +36,16 @@ export class LockExplorer implements OnModuleInit {
 
   private bind(): void {
     const connections = this.connections();
+    // In place of what is made for each request, Nest keeps an object of the class: it is looked at, too.
+    for (const sample of objectsOf(this.wrappers())) refuseUnsubscribed(sample);
     for (const instance of this.instances()) {
       for (const [name, slot] of connectionsWanted(instance)) {
-        if (Object.hasOwn(instance, slot)) continue;
+        const bound = (instance as Bindable)[slot];
+        // A useValue object may have served an application before this one.
+        if (bound && !bound.isClosing) continue;
         const connection = connections.get(name);
         if (!connection) throw new LockConfigurationError(missing(instance, name));
-        (instance as Record<symbol, LockConnection>)[slot] = connection;
+        (instance as Bindable)[slot] = connection;
       }
     }
   }
@@ -48,20 +66,28 @@ export class LockExplorer implements OnModuleInit {
 
   /** Every object that lives as long as the application. */
   private *instances(): Iterable<object> {
+    for (const wrapper of this.wrappers()) {
+      if (wrapper.isTransient) yield* objectsOf(wrapper.getStaticTransientInstances());
+      else if (wrapper.isDependencyTreeStatic()) yield* objectsOf([wrapper]);
+    }
+  }
+
+  private *wrappers(): Iterable<InstanceWrapper> {
     for (const { providers, controllers, injectables } of this.modules.values()) {
-      for (const wrapper of [...providers.values(), ...controllers.values(), ...injectables.values()]) {
-        const { instance } = wrapper as { instance: unknown };
-        if (
-          !wrapper.isTransient &&
-          wrapper.isDependencyTreeStatic() &&
-          typeof instance === 'object' &&
-          instance !== null
-        )
-          yield instance;
-      }
+      yield* providers.values();
+      yield* controllers.values();
+      yield* injectables.values();
     }
   }
 }
+
+function* objectsOf(hosts: Iterable<{ instance?: unknown } | undefined>): Iterable<object> {
+  for (const host of hosts) {
+    if (typeof host?.instance === 'object' && host.instance !== null) yield host.instance;
+  }
+}
+
+type Bindable = Record<symbol, LockConnection | undefined>;
 
 const named = (name: string): string => (name === 'default' ? '' : `{ name: '${name}' }`);
 

@@ -4,7 +4,7 @@ import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.j
 import { LockClient } from './core/lock-client.js';
 import { readOptions } from './core/options.js';
 import { LockConfigurationError } from './errors/lock-errors.js';
-import { InertFilter, LockErrorFilter } from './filters/lock-error.filter.js';
+import { applicationLockErrorFilter } from './filters/application-lock-error.filter.js';
 import { FlowBoundaryInterceptor } from './interceptor/flow-boundary.interceptor.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { LockExplorer } from './redis-lock.explorer.js';
@@ -95,9 +95,9 @@ function providersOf(name: string): Provider[] {
     },
     {
       provide: APP_FILTER,
-      useFactory: (options: RedisLockAsyncOptions, host: HttpAdapterHost) =>
-        options.httpErrors === false ? new InertFilter() : new LockErrorFilter(host),
-      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost],
+      useFactory: (options: RedisLockAsyncOptions, host: HttpAdapterHost, application: ModulesContainer) =>
+        applicationLockErrorFilter(application, options.httpErrors, host),
+      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
     },
     { provide: APP_INTERCEPTOR, useClass: FlowBoundaryInterceptor },
   ];

@@ -63,7 +63,8 @@ export interface RedisLockModuleOptions extends LockDefaults {
    */
   strict?: boolean;
   /**
-   * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, in the whole application.
+   * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, in the whole application: with several connections, false
+   * at one of them turns it off.
    * @default true
    */
   httpErrors?: boolean;

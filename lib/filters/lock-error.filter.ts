@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import { HttpAdapterHost } from '@nestjs/core';
 import { throwError } from 'rxjs';
 import { LockError, type LockErrorCode, LockNotAcquiredError } from '../errors/lock-errors.js';
+import { isRequest } from '../interceptor/rpc-requests.js';
 
 /** What an HTTP client is told. Neither the lock name nor the cause: they are internals. */
 interface Answer {
@@ -28,8 +29,11 @@ const answers: Partial<Record<LockErrorCode, Answer>> = {
 
 /**
  * Lock errors as HTTP: 409 where the lock was held by somebody else, 503 where Redis does not answer or too many wait
- * already, both with `Retry-After`; 500 for everything else, which is logged. On Express and on Fastify. Other transports
- * get the error as it is. Registered for the whole application by RedisLockModule, unless `httpErrors: false`.
+ * already, both with `Retry-After`; 500 for everything else, which is logged. On Express and on Fastify.
+ * Clients of a microservice get a plain object, as from Nest itself: `{ status: 'error', name, code, key, message, … }`; what an
+ * event handler fails with is logged, since nobody waits for it.
+ * Registered for the whole application by RedisLockModule, unless `httpErrors: false`. A hybrid application without
+ * `inheritAppConfig` has no global filters for its messages: there, `@UseFilters(LockErrorFilter)`.
  */
 @Catch(LockError)
 export class LockErrorFilter implements ExceptionFilter<LockError> {
@@ -40,11 +44,13 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
   /** @returns for microservices the error as an Observable, which is how Nest passes it on; nothing for HTTP. */
   catch(error: LockError, host: ArgumentsHost): unknown {
     const type: string = host.getType();
-    if (type === 'rpc') return throwError(() => error);
     // GraphQL and other external contexts.
-    if (type !== 'http') throw error;
+    if (type !== 'rpc' && type !== 'http') throw error;
     const answer = answers[error.code] ?? internal;
-    if (answer === internal) this.logger.error(error.message, error.stack);
+    // Of what is no fault of the application the client is told; if there is none who waits for an answer, the log is.
+    const isTold = answer !== internal && (type === 'http' || isRequest(host.switchToRpc().getContext()));
+    if (!isTold) this.logger.error(error.message, error.stack);
+    if (type === 'rpc') return throwError(() => messageOf(error));
     this.reply(error, answer, host.switchToHttp().getResponse());
     return undefined;
   }
@@ -58,16 +64,11 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
   }
 }
 
+/** Everything that the client can act on, plain: a transport that writes JSON drops the message of an Error. */
+const messageOf = (error: LockError): object => Object.assign({ status: 'error' }, error, { message: error.message });
+
 /** Whole seconds, at least one: the rest of the holder's lease, where it is known. */
 function retryAfter(error: LockError): number {
   const milliseconds = error instanceof LockNotAcquiredError ? (error.retryAfter ?? 0) : 0;
   return Math.max(1, Math.ceil(milliseconds / 1000));
-}
-
-class NothingThrowsThis {}
-
-/** Stands where the filter would, with `httpErrors: false`: matches no error, so that the application's own filters do. */
-@Catch(NothingThrowsThis)
-export class InertFilter implements ExceptionFilter {
-  catch(): void {}
 }

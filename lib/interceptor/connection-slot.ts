@@ -30,12 +30,16 @@ export function declareSlot(prototype: object, connection: string): symbol {
   // A base class may have declared it.
   if (slot in prototype) return slot;
   Inject(connectionToken(connection))(prototype, slot);
+  const ofFrozen = new WeakMap<object, LockConnection>();
   Object.defineProperty(prototype, slot, {
     configurable: true,
-    get: () => undefined,
+    get(this: object) {
+      return ofFrozen.get(this);
+    },
     set(this: object, value: LockConnection) {
       // Not enumerable: no serializer, logger or test matcher sees it.
-      Object.defineProperty(this, slot, { value, writable: true, configurable: true });
+      const kept = Reflect.defineProperty(this, slot, { value, writable: true, configurable: true });
+      if (!kept) ofFrozen.set(this, value);
       lockOutermost(this);
     },
   });

@@ -1,6 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { startFlow } from '../core/lock-flow.js';
+import { noteRequest } from './rpc-requests.js';
 
 /**
  * Every request, message or event starts a new flow. Without it a server that was started inside a hold hands that hold on
@@ -8,7 +9,8 @@ import { startFlow } from '../core/lock-flow.js';
  */
 @Injectable()
 export class FlowBoundaryInterceptor implements NestInterceptor {
-  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    noteRequest(context);
     // The handler runs inside `handle()`, an Observable that it returned inside `subscribe()`: both belong to the new flow.
     return new Observable((subscriber) => startFlow(() => next.handle().subscribe(subscriber)));
   }

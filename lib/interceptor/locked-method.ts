@@ -6,6 +6,7 @@ import type { LockConnection } from '../redis-lock.connection.js';
 import { aroundIterable } from './around-iterable.js';
 import { aroundObservable } from './around-observable.js';
 import { aroundPromise } from './around-promise.js';
+import { connectionOf } from './connection-finder.js';
 import { located } from './error-location.js';
 import { endOfStream } from './streamed-result.js';
 import type { ResultKind } from './result-kind.js';
@@ -29,6 +30,15 @@ export class LockedMethod {
   private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
 
   constructor(private readonly settings: LockedMethodSettings) {}
+
+  /** `ProductService.buy`, for messages. */
+  get where(): string {
+    return this.settings.where;
+  }
+
+  get kind(): ResultKind {
+    return this.settings.kind;
+  }
 
   /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
   around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
@@ -55,7 +65,7 @@ export class LockedMethod {
 
   private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
     const { where, key, slot } = this.settings;
-    const connection = (instance as Record<symbol, LockConnection | undefined> | undefined)?.[slot];
+    const connection = isObject(instance) ? connectionOf(instance, this.settings.connection, slot) : undefined;
     if (!connection) throw new LockConfigurationError(this.withoutConnection());
     const options = this.optionsFor(connection);
     const name = located(where, () => key(args));
@@ -74,10 +84,13 @@ export class LockedMethod {
     const { where, connection } = this.settings;
     return (
       `${where}: this object has no lock connection ('${connection}'), so the method was not run. Nest gives it to what it creates itself: ` +
-      `list the class as a provider or controller (a request-scoped useFactory cannot be served), and import RedisLockModule.forRoot().`
+      `list the class as a provider or controller (in a request-scoped or transient useFactory: make it by ModuleRef.create), and import RedisLockModule.forRoot().`
     );
   }
 }
+
+/** `this` is whatever the method was called on, undefined for one that was taken off its object. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 function withSignal(options: ResolvedLockOptions, signal: AbortSignal): ResolvedLockOptions {
   return { ...options, signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal };

@@ -25,6 +25,13 @@ const wrappings = new WeakMap<object, Map<string | symbol, Wrapping>>();
 export const isLocked = (prototype: object, property: string | symbol): boolean =>
   wrappings.get(prototype)?.has(property) ?? false;
 
+/** The locked methods of an instance's class and of those it inherits from; an override that is not locked hides none. */
+export function* lockedMethodsOf(instance: object): Iterable<[property: string | symbol, method: LockedMethod]> {
+  for (let prototype = Object.getPrototypeOf(instance); prototype; prototype = Object.getPrototypeOf(prototype)) {
+    for (const [property, { method }] of wrappings.get(prototype) ?? []) yield [property, method];
+  }
+}
+
 /** Wraps the method where the decorator stands. Works alone; decorators further out run outside of the lock until `lockOutermost`. */
 export function lockInner(
   prototype: object,

@@ -1,19 +1,40 @@
-import { describe, expect, it } from '@jest/globals';
-import type { ArgumentsHost } from '@nestjs/common';
+import { describe, expect, it, jest } from '@jest/globals';
+import { type ArgumentsHost, Logger } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import { LockErrorFilter, LockNotAcquiredError, LockUnavailableError } from 'nestjs-redis-lock';
+import { LockErrorFilter, LockLostError, LockNotAcquiredError, LockUnavailableError } from 'nestjs-redis-lock';
 import { firstValueFrom, isObservable } from 'rxjs';
 
 const contextOf = (type: string): ArgumentsHost =>
-  ({ getType: () => type, switchToHttp: () => ({ getResponse: () => 'response' }) }) as ArgumentsHost;
+  ({
+    getType: () => type,
+    switchToHttp: () => ({ getResponse: () => 'response' }),
+    switchToRpc: () => ({ getContext: () => undefined }),
+  }) as ArgumentsHost;
 
 describe('LockErrorFilter', () => {
   const error = new LockUnavailableError('Redis is away');
 
-  it('answers microservices with an Observable of the error itself, as Nest asks for', async () => {
-    const result = new LockErrorFilter({} as HttpAdapterHost).catch(error, contextOf('rpc'));
-    if (!isObservable(result)) throw new Error('no Observable');
-    await expect(firstValueFrom(result)).rejects.toBe(error);
+  it('answers microservices with an Observable of a plain object, which every serializer keeps as it is', async () => {
+    const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
+    try {
+      const lost = new LockLostError('gone', { key: 'a', reason: 'revoked', cause: new Error('secret') });
+      const result = new LockErrorFilter({} as HttpAdapterHost).catch(lost, contextOf('rpc'));
+      if (!isObservable(result)) throw new Error('no Observable');
+      const told: unknown = await firstValueFrom(result).catch((thrown: unknown) => thrown);
+      expect(told).not.toBeInstanceOf(Error);
+      expect(told).toEqual({
+        status: 'error',
+        name: 'LockLostError',
+        code: 'LOCK_LOST',
+        key: 'a',
+        message: 'gone',
+        reason: 'revoked',
+      });
+      // Of a transport that does not say whether anybody waits for the answer: told here as well.
+      expect(log.mock.calls).toEqual([['gone', lost.stack]]);
+    } finally {
+      log.mockRestore();
+    }
   });
 
   it.each(['graphql', 'ws', 'something new'])('throws the error on in the context %p', (type) => {

@@ -213,6 +213,28 @@ describe('lock errors over HTTP', () => {
     expect([response.status, await response.text()]).toEqual([418, 'own LOCK_LOST']);
   });
 
+  it.each([
+    ['the first', [false, undefined]],
+    ['the second', [undefined, false]],
+    ['a later one whose factory answers it', [undefined, async () => false]],
+  ] as const)('leaves them to Nest with httpErrors: false at %s of two connections', async (_which, given) => {
+    const [own, billing] = given.map((httpErrors, index) => {
+      const options = (value: boolean | undefined) => {
+        const { redis, keyPrefix } = onSharedRedis();
+        return { redis: redis!, keyPrefix: keyPrefix!, ...(value !== undefined && { httpErrors: value }) };
+      };
+      const name = index === 0 ? {} : { name: 'billing' };
+      return typeof httpErrors === 'function'
+        ? RedisLockModule.forRootAsync({ ...name, useFactory: async () => options(await httpErrors()) })
+        : RedisLockModule.forRoot({ ...name, ...options(httpErrors) });
+    });
+    const module = await Test.createTestingModule({ imports: [own!, billing!], controllers: [Products] }).compile();
+    app = module.createNestApplication({ logger: false });
+    await app.listen(0, '127.0.0.1');
+    const response = await get('lost');
+    expect(await response.json()).toEqual({ statusCode: 500, message: 'Internal server error' });
+  });
+
   it('answers what Nest does for unknown errors with httpErrors: false and no filter', async () => {
     await start({ httpErrors: false });
     const response = await get('lost');

@@ -6,6 +6,7 @@ import {
   currentLock,
   DistributedLock,
   InjectRedisLock,
+  type LockBackend,
   LockConfigurationError,
   RedisLockModule,
   RedisLockService,
@@ -276,6 +277,45 @@ describe('MemoryLockBackend', () => {
     await one.close();
     await using next = closing(await (await compiled()).init());
     await expect(next.get(Shop).buy('1')).resolves.toBe('product:1 1');
+  });
+});
+
+describe('an own backend', () => {
+  /** It keeps no account of who uses it, unlike MemoryLockBackend. */
+  const careless = () => {
+    const backend = new MemoryLockBackend();
+    const calls: string[] = [];
+    const own: LockBackend = new Proxy<LockBackend>(backend, {
+      get(target, property) {
+        if (property === 'start' || property === 'close') calls.push(property);
+        if (property === 'start' && calls.length > 1) return async () => {};
+        const value: unknown = Reflect.get(target, property);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    return { own, calls };
+  };
+  const compiled = (backend: LockBackend) =>
+    Test.createTestingModule({ imports: [RedisLockModule.forRoot({ backend })], providers: [Shop] }).compile();
+
+  it('serves the application that took it first, whatever becomes of others that were given it', async () => {
+    const { own, calls } = careless();
+    await using one = closing(await (await compiled(own)).init());
+    const refused = await compiled(own);
+    await expect(refused.init()).rejects.toThrow(/connection 'default'.* another client uses it already.*forRootAsync/);
+    const unstarted = await compiled(own);
+    await expect(unstarted.get(Shop).buy('1')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    await Promise.all([refused.close(), unstarted.close(), (await compiled(own)).close()]);
+    expect(calls).toEqual(['start']);
+    await expect(one.get(Shop).buy('1')).resolves.toBe('product:1 1');
+  });
+
+  it('is closed once, with the application that it serves', async () => {
+    const { own, calls } = careless();
+    const one = await (await compiled(own)).init();
+    await one.close();
+    expect(calls).toEqual(['start', 'close']);
+    await expect(one.get(Shop).buy('1')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 });
 

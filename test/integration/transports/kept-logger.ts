@@ -1,0 +1,28 @@
+import type { LoggerService } from '@nestjs/common';
+
+/** Nest's logger in a test: prints nothing, keeps what is told, and tells who waits for it. */
+export class KeptLogger implements LoggerService {
+  readonly errors: string[] = [];
+  private readonly waiting = new Set<{ part: string; resolve: (line: string) => void }>();
+
+  log(): void {}
+  warn(): void {}
+  debug(): void {}
+
+  /** @param first a message, or an Error; @param rest stack and context, the latter comes last. */
+  error(first: unknown, ...rest: unknown[]): void {
+    const line = `[${String(rest.at(-1))}] ${first instanceof Error ? first.message : String(first)}`;
+    this.errors.push(line);
+    for (const waiter of this.waiting) {
+      if (!line.includes(waiter.part)) continue;
+      this.waiting.delete(waiter);
+      waiter.resolve(line);
+    }
+  }
+
+  /** The first error, told already or later, that has this part. */
+  async errorWith(part: string): Promise<string> {
+    const told = this.errors.find((line) => line.includes(part));
+    return told ?? new Promise((resolve) => this.waiting.add({ part, resolve }));
+  }
+}
