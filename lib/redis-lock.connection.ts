@@ -6,6 +6,7 @@ import type { LockLog } from './core/lock-log.js';
 import type { LockScope } from './core/lock-scope.js';
 import type { ResolvedLockOptions } from './core/options.js';
 import { LockConfigurationError } from './errors/lock-errors.js';
+import { applicationRefusals, startLines } from './redis-lock.messages.js';
 
 export interface LockConnectionSettings {
   /** The connection's name, for messages. */
@@ -28,6 +29,8 @@ const inUse = new WeakMap<LockBackend, LockConnection>();
 export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdown {
   private starting: Promise<Error | undefined> | undefined;
   private started = false;
+  /** Why nothing may be asked of the backend: it serves somebody else. */
+  private refusal: LockConfigurationError | undefined;
   private closed: Promise<void> | undefined;
 
   constructor(
@@ -86,19 +89,19 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** @throws LockConfigurationError when the backend serves somebody else: nothing may be asked of it then. */
   private async usable(): Promise<void> {
-    const failure = await this.start();
-    if (failure instanceof BackendInUseError) throw failure;
+    await this.start();
+    if (this.refusal) throw this.refusal;
   }
 
   private async connect(): Promise<Error | undefined> {
     const { backend } = this.client;
-    if (this.isClosing || !this.takes(backend)) return new BackendInUseError(this.name);
+    if (this.isClosing || !this.takes(backend)) return (this.refusal = applicationRefusals.backendInUse(this.name));
     try {
       await this.client.start();
       return undefined;
     } catch (error) {
       // Closed before it was connected: nobody waits for it any more.
-      if (!this.isClosing) this.log.error(unreachable(this.settings, error as Error));
+      if (!this.isClosing) this.log.error(this.failedStart(error as Error));
       return error as Error;
     } finally {
       this.started = true;
@@ -125,19 +128,11 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     inUse.set(backend, user);
     return user === this;
   }
-}
 
-class BackendInUseError extends LockConfigurationError {
-  constructor(name: string) {
-    super(
-      `RedisLockModule: the backend of the connection '${name}' cannot be used, another client uses it already. ` +
-        'Give each application and each connection one of its own: forRootAsync({ useFactory: () => ({ backend: new … }) }).',
-    );
+  private failedStart(error: Error): string {
+    if (error instanceof LockConfigurationError) return startLines.refused(this.name, error.message);
+    return this.settings.strict
+      ? startLines.notStarted(this.name, error.message)
+      : startLines.unreachable(this.name, error.message);
   }
 }
-
-const unreachable = ({ name, strict }: LockConnectionSettings, { message }: Error): string =>
-  `Redis of the lock connection '${name}' cannot be reached: ${message} ` +
-  (strict
-    ? 'The application does not start (option strict).'
-    : 'Locks reject with LOCK_UNAVAILABLE until it is there.');

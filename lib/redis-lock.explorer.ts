@@ -1,11 +1,11 @@
 import type { OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
-import { LockConfigurationError } from './errors/lock-errors.js';
 import { type ConnectionFinder, findConnectionsWith } from './interceptor/connection-finder.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
 import { refuseUnsubscribed } from './interceptor/unsubscribed.js';
 import { LockConnection } from './redis-lock.connection.js';
+import { applicationRefusals as refusals } from './redis-lock.messages.js';
 
 /**
  * At start, before other modules' hooks where this one is global: connects; hands the connection to the instances that Nest did not create itself (useFactory, useValue), and finds
@@ -44,7 +44,7 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
         // A useValue object may have served an application before this one.
         if (bound && !bound.isClosing) continue;
         const connection = connections.get(name);
-        if (!connection) throw new LockConfigurationError(missing(instance, name));
+        if (!connection) throw refusals.missingConnection(instance.constructor.name, name, named(name));
         (instance as Bindable)[slot] = connection;
       }
     }
@@ -57,7 +57,7 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
         if (!(instance instanceof LockConnection)) continue;
         // An alias (useExisting) of a connection is no second one.
         const { name } = instance;
-        if (found.has(name) && found.get(name) !== instance) throw new LockConfigurationError(twice(name));
+        if (found.has(name) && found.get(name) !== instance) throw refusals.twice(name);
         found.set(name, instance);
       }
     }
@@ -90,9 +90,3 @@ function* objectsOf(hosts: Iterable<{ instance?: unknown } | undefined>): Iterab
 type Bindable = Record<symbol, LockConnection | undefined>;
 
 const named = (name: string): string => (name === 'default' ? '' : `{ name: '${name}' }`);
-
-const missing = (instance: object, name: string): string =>
-  `${instance.constructor.name}: @DistributedLock asks for the connection '${name}'; import RedisLockModule.forRoot(${named(name)}).`;
-
-const twice = (name: string): string =>
-  `RedisLockModule: the connection '${name}' is there twice. Import forRoot once for each connection, or give one of them another name.`;

@@ -3,11 +3,12 @@ import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '
 import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.js';
 import { LockClient } from './core/lock-client.js';
 import { readOptions } from './core/options.js';
-import { LockConfigurationError } from './errors/lock-errors.js';
 import { applicationLockErrorFilter } from './filters/application-lock-error.filter.js';
+import { located } from './interceptor/error-location.js';
 import { FlowBoundaryInterceptor } from './interceptor/flow-boundary.interceptor.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { LockExplorer } from './redis-lock.explorer.js';
+import { moduleRefusals } from './redis-lock.messages.js';
 import {
   type RedisLockAsyncOptions,
   type RedisLockModuleOptions,
@@ -42,8 +43,10 @@ export class RedisLockModule extends ConfigurableModuleClass {
    * @throws LockConfigurationError at once for a wrong or unknown option.
    */
   static override forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
-    resolveModuleOptions(options);
-    assertExtras(options);
+    located('RedisLockModule.forRoot', () => {
+      resolveModuleOptions(options);
+      assertExtras(options);
+    });
     return super.forRoot(options);
   }
 
@@ -52,18 +55,19 @@ export class RedisLockModule extends ConfigurableModuleClass {
    * @throws LockConfigurationError at once for these two, and at start for what the factory answers.
    */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    readOptions('RedisLockModule.forRootAsync', options, asyncNames);
-    const sources = (['useFactory', 'useClass', 'useExisting'] as const).filter(
-      (source) => options[source] !== undefined,
-    );
-    if (sources.length !== 1)
-      throw new LockConfigurationError(
-        'RedisLockModule.forRootAsync: give one of useFactory, useClass and useExisting.',
+    located(forRootAsync, () => {
+      readOptions('options', options, asyncNames);
+      const sources = (['useFactory', 'useClass', 'useExisting'] as const).filter(
+        (source) => options[source] !== undefined,
       );
-    assertExtras(options);
+      if (sources.length !== 1) throw moduleRefusals.noSource();
+      assertExtras(options);
+    });
     return super.forRootAsync(options);
   }
 }
+
+const forRootAsync = 'RedisLockModule.forRootAsync';
 
 const asyncNames = [
   'name',
@@ -104,8 +108,11 @@ function providersOf(name: string): Provider[] {
 }
 
 function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
-  const { shutdownTimeout, strict, ...settings } = resolveModuleOptions(options);
-  refuseExtras(options);
+  const { shutdownTimeout, strict, ...settings } = located(forRootAsync, () => {
+    const resolved = resolveModuleOptions(options);
+    refuseExtras(options);
+    return resolved;
+  });
   const log = new Logger(RedisLockModule.name);
   const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
   return new LockConnection(new LockClient(backend, settings, log), { name, strict, shutdownTimeout }, log);

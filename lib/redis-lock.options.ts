@@ -3,7 +3,8 @@ import { describe } from './core/describe.js';
 import { type Duration, parseDuration } from './core/duration.js';
 import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
 import type { RedisConnection } from './backends/redis/index.js';
-import { LockConfigurationError } from './errors/lock-errors.js';
+import { inputRefusals } from './core/refusals.js';
+import { moduleRefusals as refusals } from './redis-lock.messages.js';
 import { defaultConnection } from './redis-lock.tokens.js';
 
 /** What `RedisLockModule.forRoot` takes. `lease`, `wait`, `maxHold`, `fairness` and `onLost` are the defaults of every acquisition. */
@@ -103,7 +104,7 @@ const names = [...redisNames, ...ownNames, ...defaultNames, ...extraNames] as co
 
 /** @throws LockConfigurationError naming the wrong option, and for an unknown one the nearest known. */
 export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
-  const given = readOptions('RedisLockModule', options, names);
+  const given = readOptions('options', options, names);
   assertOnePlace(given);
   assertRedis(given);
   const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, httpErrors } = {
@@ -122,11 +123,8 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
 
 /** `name` and `isGlobal`, which Nest needs before any factory runs. @throws LockConfigurationError */
 export function assertExtras({ name, isGlobal }: { name?: unknown; isGlobal?: unknown }): void {
-  if (name !== undefined && (typeof name !== 'string' || name === '' || name === defaultConnection)) {
-    throw new LockConfigurationError(
-      `name: ${describe(name)} given; a non-empty string other than '${defaultConnection}' expected.`,
-    );
-  }
+  if (name !== undefined && (typeof name !== 'string' || name === '' || name === defaultConnection))
+    throw refusals.noName(name, defaultConnection);
   if (isGlobal !== undefined) oneOf('isGlobal', isGlobal, [true, false]);
 }
 
@@ -137,16 +135,10 @@ const leastOfRedis = { commandTimeout: 10, poll: 100 } as const;
 function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): void {
   const { redis, keyPrefix } = given;
   const understood = typeof redis === 'string' ? /^(rediss?:\/\/|\/)/.test(redis) : isPlainObject(redis);
-  if (redis !== undefined && !understood) {
-    // A URL may hold a password.
-    const what = typeof redis === 'string' ? 'this string' : describe(redis);
-    throw new LockConfigurationError(
-      `redis: ${what} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
-    );
-  }
-  if (keyPrefix !== undefined && typeof keyPrefix !== 'string') {
-    throw new LockConfigurationError(`keyPrefix: ${describe(keyPrefix)} given, a string expected.`);
-  }
+  // A URL may hold a password.
+  if (redis !== undefined && !understood)
+    throw refusals.noRedis(typeof redis === 'string' ? 'this string' : describe(redis));
+  if (keyPrefix !== undefined && typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
   for (const option of ['commandTimeout', 'poll'] as const) {
     if (given[option] !== undefined) parseDuration(option, given[option], { min: leastOfRedis[option] });
   }
@@ -157,28 +149,20 @@ const isPlainObject = (value: unknown): boolean => typeof value === 'object' && 
 /** @throws LockConfigurationError for what stands in a factory's answer, where it comes too late. */
 export function refuseExtras(options: object): void {
   const extra = extraNames.find((name) => name in options);
-  if (extra) {
-    throw new LockConfigurationError(
-      `${extra}: stands beside the factory, forRootAsync({ ${extra}, useFactory }), not in its answer.`,
-    );
-  }
+  if (extra) throw refusals.besideFactory(extra);
 }
 
 function assertOnePlace(given: { [K in (typeof names)[number]]?: unknown }): void {
   if (given.backend === undefined) return;
   const extra = redisNames.find((name) => given[name] !== undefined);
-  if (extra)
-    throw new LockConfigurationError(
-      `${extra}: stands beside 'backend'; the locks live in one place, give one of the two.`,
-    );
-  if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function') {
-    throw new LockConfigurationError(`backend: ${describe(given.backend)} given, a LockBackend expected.`);
-  }
+  if (extra) throw refusals.twoPlaces(extra);
+  if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function')
+    throw refusals.noBackend(given.backend);
 }
 
 function wholeNumber(option: string, value: unknown, min: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
-  throw new LockConfigurationError(`${option}: ${describe(value)} given, a whole number from ${min} expected.`);
+  throw inputRefusals.noWholeNumber(option, value, min);
 }
 
 const withoutUndefined = (given: object): object =>

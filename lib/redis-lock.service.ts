@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { describe } from './core/describe.js';
 import { assertLockName } from './core/lock-name.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
-import { LockConfigurationError, LockNotAcquiredError, LockQueueFullError } from './errors/lock-errors.js';
+import { LockNotAcquiredError, LockQueueFullError } from './errors/lock-errors.js';
 import { aroundPromise } from './interceptor/around-promise.js';
+import { atPlace } from './interceptor/error-location.js';
 import { LockConnection } from './redis-lock.connection.js';
+import { serviceRefusals } from './redis-lock.messages.js';
 
 /** What is locked, such as `product:42`: a non-empty string of at most 1 KB. */
 export type LockKey = string;
@@ -22,7 +23,7 @@ export class RedisLockService {
    * LockConfigurationError for a wrong key or option, and `signal.reason` when the signal aborts.
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
-    return await this.connection.acquire(key, this.resolve(key, options));
+    return await this.connection.acquire(key, this.resolve('acquire', key, options));
   }
 
   /**
@@ -30,7 +31,7 @@ export class RedisLockService {
    * @param options `wait` is 0 where left out: one try.
    */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
-    const resolved = this.resolve(key, options, 0);
+    const resolved = this.resolve('tryAcquire', key, options, 0);
     try {
       return await this.connection.acquire(key, resolved);
     } catch (error) {
@@ -51,9 +52,8 @@ export class RedisLockService {
     ...rest: [(lock: Lock) => T | PromiseLike<T>] | [LockOptions, (lock: Lock) => T | PromiseLike<T>]
   ): Promise<T> {
     const [options, fn] = rest.length === 1 ? [undefined, rest[0]] : rest;
-    if (typeof fn !== 'function')
-      throw new LockConfigurationError(`using: ${describe(fn)} given; the work to run under the lock is a function.`);
-    const resolved = this.resolve(key, options);
+    const resolved = this.resolve('using', key, options);
+    if (typeof fn !== 'function') throw serviceRefusals.noWork(fn);
     return aroundPromise(
       () => this.connection.enter(key, resolved),
       ({ lock }) => fn(lock),
@@ -65,9 +65,13 @@ export class RedisLockService {
     return this.connection.client.current(key);
   }
 
-  private resolve(key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
-    assertLockName(key);
+  private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
     const { defaults } = this.connection.client;
-    return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
+    try {
+      assertLockName(key);
+      return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
+    } catch (error) {
+      throw atPlace(`RedisLockService.${call}`, error);
+    }
   }
 }

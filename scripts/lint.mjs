@@ -22,6 +22,7 @@ const STEPS = {
   rules: [tool('oxlint', 'bin', 'oxlint'), '--type-aware', '--deny-warnings', ...rooms],
   dependencies: [tool('dependency-cruiser', 'bin', 'dependency-cruise.mjs'), ...rooms],
   lua: [join(root, 'scripts', 'embed-lua.mjs'), '--check'],
+  messages: [join(root, 'scripts', 'write-messages.mjs'), '--check'],
 };
 
 /**

@@ -1,6 +1,5 @@
 import ms, { type StringValue } from 'ms';
-import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe } from './describe.js';
+import { inputRefusals } from './refusals.js';
 
 /** Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. */
 export type Duration = number | StringValue;
@@ -30,10 +29,7 @@ export function parseDuration(option: string, value: unknown, { min, infinite = 
   ) {
     return milliseconds;
   }
-  throw new LockConfigurationError(
-    `${option}: ${describe(value)} is no duration; write whole milliseconds from ${min} to ${longestDuration}` +
-      `${infinite ? ', Infinity,' : ''} or a string such as '30s'.`,
-  );
+  throw inputRefusals.noDuration(option, value, min, longestDuration, infinite ? ', Infinity,' : '');
 }
 
 function parseText(value: string): number | undefined {

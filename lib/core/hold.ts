@@ -1,9 +1,9 @@
-import { LockLostError, type LockLostReason } from '../errors/lock-errors.js';
+import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Claim, Grant } from './claim.js';
 import type { Clock } from './clock.js';
-import { printable } from './describe.js';
 import type { RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
+import { lostError } from './refusals.js';
 
 /** Whoever is told of a loss, before the holder's signal is. */
 export interface HoldOwner {
@@ -114,20 +114,6 @@ export class Hold {
     return this.renewed ? now + this.lease / 3 : Number.POSITIVE_INFINITY;
   }
 }
-
-export function lostError(name: string, reason: LockLostReason): LockLostError {
-  return new LockLostError(`Lock ${printable(name)} was lost: ${explanations[reason]}`, { key: name, reason });
-}
-
-const explanations: Record<LockLostReason, string> = {
-  expired:
-    'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
-  revoked:
-    'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Another holder may be at work.',
-  'max-hold': 'it was held for longer than maxHold. It is not renewed any more.',
-  released: 'it was released before.',
-  shutdown: 'the application ended before the work did (shutdownTimeout).',
-};
 
 /**
  * The signal asks the clock whenever it is looked at: after a blocked event loop it must say 'aborted' before the timer, and so

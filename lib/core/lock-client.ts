@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { channels } from '../diagnostics/channels.js';
-import { LockUnavailableError } from '../errors/lock-errors.js';
 import { Claim, type ClaimOwner } from './claim.js';
 import { type Clock, systemClock } from './clock.js';
-import { printable } from './describe.js';
-import { type Hold, lostError } from './hold.js';
+import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
 import type { LockBackend, PushedGrant } from './lock-backend.js';
@@ -14,7 +12,7 @@ import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
 import type { ResolvedLockOptions } from './options.js';
-import { refusals } from './refusals.js';
+import { lostError, refusals } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
 
@@ -122,15 +120,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
   async renew(hold: Hold, lease: number): Promise<void> {
     hold.lengthen(lease);
     const [reply] = await this.backend.renew([{ ...hold.renewal(this.clock.now()), lease }]);
-    if (reply === 'unanswered') {
-      throw new LockUnavailableError(
-        `Lock ${printable(hold.name)} could not be renewed: Redis did not answer. It is held until its lease ends.`,
-        {
-          key: hold.name,
-          uncertain: true,
-        },
-      );
-    }
+    if (reply === 'unanswered') throw refusals.notRenewed(hold.name);
     hold.answered(reply!);
     if (hold.lost) throw hold.lost;
   }

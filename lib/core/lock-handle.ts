@@ -1,7 +1,8 @@
 import { type Duration, parseDuration } from './duration.js';
-import { type Hold, lostError } from './hold.js';
+import type { Hold } from './hold.js';
 import type { Lock } from './lock.js';
 import { minLease } from './options.js';
+import { lostError } from './refusals.js';
 
 /** What a handle needs from its client. */
 export interface HandleHost {

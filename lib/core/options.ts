@@ -1,6 +1,6 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe, printable } from './describe.js';
+import { describe } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
+import { inputRefusals } from './refusals.js';
 
 /** What can be said at every acquisition, by call or by decorator. */
 export interface LockOptions {
@@ -116,12 +116,12 @@ export function readOptions<const K extends string>(
   known: readonly K[],
 ): { [P in K]?: unknown } {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LockConfigurationError(`${what}: ${describe(options)} given, an object expected.`);
+    throw inputRefusals.noObject(what, options);
   }
   const copy: { [P in K]?: unknown } = {};
   for (const name of Object.keys(options)) {
     if (!(known as readonly string[]).includes(name)) {
-      throw new LockConfigurationError(`${what}: there is no option ${printable(name)}. ${suggestion(name, known)}`);
+      throw inputRefusals.unknownOption(what, name, suggestion(name, known));
     }
     copy[name as K] = (options as Record<string, unknown>)[name];
   }
@@ -131,14 +131,12 @@ export function readOptions<const K extends string>(
 /** @throws LockConfigurationError unless `value` is one of `choices`. */
 export function oneOf<const T>(option: string, value: unknown, choices: readonly T[]): T {
   if (choices.includes(value as T)) return value as T;
-  throw new LockConfigurationError(
-    `${option}: ${describe(value)} given; write ${choices.map((choice) => describe(choice)).join(' or ')}.`,
-  );
+  throw inputRefusals.noChoice(option, value, choices.map((choice) => describe(choice)).join(' or '));
 }
 
 function abortSignal(value: unknown): AbortSignal {
   if (value instanceof AbortSignal) return value;
-  throw new LockConfigurationError(`signal: ${describe(value)} given, an AbortSignal expected.`);
+  throw inputRefusals.noSignal(value);
 }
 
 function pick<K extends string>(source: object, names: readonly K[]): Record<string, unknown> {

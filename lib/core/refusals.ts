@@ -1,34 +1,144 @@
 import {
+  LockConfigurationError,
+  LockLostError,
+  type LockLostReason,
   LockNotAcquiredError,
   LockQueueFullError,
   LockUnavailableError,
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
-import { printable } from './describe.js';
+import { describe, printable } from './describe.js';
 
-/** Why a caller does not get its lock. `rest`: what is known of the present holder's lease, in ms. */
+/** Locks that are not to be had. `rest`: what is known of the present holder's lease, in ms. */
 export const refusals = {
+  /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is asking for it at the moment. */
   contended: (key: string, rest: number | undefined) =>
-    new LockNotAcquiredError(`Lock ${printable(key)} is held by somebody else.`, { key, retryAfter: rest }),
+    new LockNotAcquiredError(
+      `Lock ${printable(key)} is held by somebody else. Try again later, or wait for it (option wait).`,
+      { key, retryAfter: rest },
+    ),
 
+  /** The holders before took longer than `wait`, or one of them crashed and its lease still runs: then a shorter `lease` helps. */
   waitedTooLong: (key: string, wait: number, rest: number | undefined) =>
-    new LockWaitTimeoutError(`Lock ${printable(key)} was not free within ${wait} ms (option wait).`, {
-      key,
-      retryAfter: rest,
-    }),
+    new LockWaitTimeoutError(
+      `Lock ${printable(key)} was not free within ${wait} ms (option wait). Wait longer, do less inside it, or lock something smaller.`,
+      { key, retryAfter: rest },
+    ),
 
+  /** `wait` was over, and the last question of this waiter went unanswered. */
   silence: (key: string, wait: number) =>
-    new LockUnavailableError(`Lock ${printable(key)}: Redis did not answer within ${wait} ms (option wait).`, {
-      key,
-      uncertain: true,
-    }),
+    new LockUnavailableError(
+      `Lock ${printable(key)}: Redis did not answer within ${wait} ms (option wait). Look at Redis, and at what blocks this event loop.`,
+      { key, uncertain: true },
+    ),
 
+  /** More callers at once than `maxWaiters`, over all names. */
   queueFull: (key: string, waiting: number) =>
     new LockQueueFullError(
-      `Lock ${printable(key)}: ${waiting} callers of this process wait for locks already (option maxWaiters).`,
+      `Lock ${printable(key)}: ${waiting} callers of this process wait for locks already (option maxWaiters). Shed the load further out, or let more wait.`,
       { key },
     ),
 
+  /** A new request, or a waiter, during shutdown. The 503 sends an HTTP client to another instance. */
   shuttingDown: (key?: string) =>
-    new LockUnavailableError('The application is shutting down; no lock is given out any more.', { key }),
+    new LockUnavailableError('The application is shutting down; no lock is given out any more. Ask another instance.', {
+      key,
+    }),
+
+  /** `lock.renew()` by hand went unanswered. */
+  notRenewed: (key: string) =>
+    new LockUnavailableError(
+      `Lock ${printable(key)} could not be renewed: Redis did not answer. It is held until its lease ends; try again while isHeld.`,
+      { key, uncertain: true },
+    ),
 } as const;
+
+const lost = (key: string, reason: LockLostReason, explanation: string): LockLostError =>
+  new LockLostError(`Lock ${printable(key)} was lost: ${explanation}`, { key, reason });
+
+/** Locks that were lost while their holder still worked; each is also a line in the log. */
+export const losses = {
+  /** `expired`: work took longer than a fixed lease; the process stood still; Redis was away for the rest of the lease. */
+  expired: (key: string) =>
+    lost(
+      key,
+      'expired',
+      'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
+    ),
+
+  /** `revoked`: Redis lost the key. What its settings should be: [guarantees](guarantees.md#settings-for-the-server). */
+  revoked: (key: string) =>
+    lost(
+      key,
+      'revoked',
+      'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
+    ),
+
+  /** `max-hold`: the work hangs, or `maxHold` is too short. The lock runs out by itself. */
+  'max-hold': (key: string) =>
+    lost(
+      key,
+      'max-hold',
+      'it was held for longer than maxHold, and is not renewed any more. Find what hangs, let the work end on its signal, or raise maxHold.',
+    ),
+
+  /** `released`: `assertHeld()` or `renew()` after the own `release()`. */
+  released: (key: string) =>
+    lost(key, 'released', 'it was released before. Use it before its release, or acquire it again.'),
+
+  /** `shutdown`: the work took longer than `shutdownTimeout`. */
+  shutdown: (key: string) =>
+    lost(
+      key,
+      'shutdown',
+      'the application ended before the work did (shutdownTimeout). Let the work end on its signal, or raise shutdownTimeout.',
+    ),
+} as const;
+
+const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+
+/** Lock names and options, of a module, a method or a call: refused at once, and nothing is sent. What was called stands in front. */
+export const inputRefusals = {
+  /** `undefined` must not become one lock for everybody. */
+  noName: (given: unknown) =>
+    wrong(`key: ${describe(given)} given; a lock name is a string, such as 'product:42'. Check what it is made of.`),
+
+  /** The empty string. */
+  emptyName: () => wrong("key: the lock name is empty; name what is locked, such as 'product:42'."),
+
+  /** Longer than 1 KB. */
+  longName: (key: string, bytes: number, allowed: number) =>
+    wrong(`key: ${printable(key)} has ${bytes} bytes, ${allowed} are allowed. Use a hash of it.`),
+
+  /** Text that was cut in the middle of a character. */
+  halfPair: (key: string) =>
+    wrong(
+      `key: ${printable(key)} holds half of a surrogate pair; different names would meet in one key. Cut text between characters.`,
+    ),
+
+  /** Something else than an object where options stand. */
+  noObject: (what: string, given: unknown) => wrong(`${what}: ${describe(given)} given, an object expected.`),
+
+  /** A misspelt or unknown option. */
+  unknownOption: (what: string, name: string, suggestion: string) =>
+    wrong(`${what}: there is no option ${printable(name)}. ${suggestion}`),
+
+  /** A value that is none of a few. */
+  noChoice: (option: string, given: unknown, choices: string) =>
+    wrong(`${option}: ${describe(given)} given; write ${choices}.`),
+
+  /** `NaN`, a fraction, a negative number, a text that `ms` cannot read, more than 24.8 days. */
+  noDuration: (option: string, given: unknown, min: number, max: number, orInfinity: string) =>
+    wrong(
+      `${option}: ${describe(given)} is no duration; write whole milliseconds from ${min} to ${max}${orInfinity} or a string such as '30s'.`,
+    ),
+
+  /** A number that is no whole one, or too small. */
+  noWholeNumber: (option: string, given: unknown, least: number) =>
+    wrong(`${option}: ${describe(given)} given, a whole number from ${least} expected.`),
+
+  /** An AbortController, or a signal of another library. */
+  noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),
+} as const;
+
+export const lostError = (key: string, reason: LockLostReason): LockLostError => losses[reason](key);

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import { UseInterceptors } from '@nestjs/common';
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import { declareSlot } from '../interceptor/connection-slot.js';
 import { located } from '../interceptor/error-location.js';
 import { FlowBoundaryInterceptor } from '../interceptor/flow-boundary.interceptor.js';
@@ -9,6 +8,7 @@ import { isLocked, lockInner } from '../interceptor/method-wrapper.js';
 import { resultKind } from '../interceptor/result-kind.js';
 import { compileKey } from '../key/key.resolver.js';
 import { readMethodShape } from '../key/method-shape.reader.js';
+import { decoratorRefusals as refusals } from './decorator.messages.js';
 import {
   type DistributedLockDecorator,
   type DistributedLockOptions,
@@ -49,15 +49,9 @@ function lock(
   descriptor: PropertyDescriptor | undefined,
 ): void {
   const original: unknown = descriptor?.value;
-  if (typeof target === 'function')
-    throw new LockConfigurationError('a static method is not bound to a Nest application; use an instance method.');
-  if (!descriptor || typeof original !== 'function')
-    throw new LockConfigurationError('only methods can be locked, no accessors or properties.');
-  if (isLocked(target, property)) {
-    throw new LockConfigurationError(
-      'one @DistributedLock for a method; take the second lock inside it, or with RedisLockService.using.',
-    );
-  }
+  if (typeof target === 'function') throw refusals.staticMethod();
+  if (!descriptor || typeof original !== 'function') throw refusals.noMethod();
+  if (isLocked(target, property)) throw refusals.twice();
   const { key, params, returns, connection, lock: options } = readLockOptions(argument);
   const shape = readMethodShape(target.constructor, property, original);
   const declaredType: unknown = Reflect.getMetadata('design:returntype', target, property);

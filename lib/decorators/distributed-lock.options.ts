@@ -1,9 +1,8 @@
 import type { Observable } from 'rxjs';
-import { describe } from '../core/describe.js';
 import { type LockOptions, lockDefaults, readOptions, resolveOptions } from '../core/options.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { ResultKind } from '../interceptor/result-kind.js';
 import { defaultConnection } from '../redis-lock.tokens.js';
+import { decoratorRefusals as refusals } from './decorator.messages.js';
 
 /** What `@DistributedLock` takes: every option of an acquisition, and the key. */
 export interface DistributedLockOptions<A extends readonly unknown[] = readonly unknown[]> extends LockOptions {
@@ -75,11 +74,7 @@ export function readLockOptions(argument: unknown): CheckedLockOptions {
   if (typeof argument === 'string')
     return { key: argument, params: undefined, returns: undefined, connection: defaultConnection, lock: {} };
   const { key, params, returns, connection = defaultConnection, ...lock } = readOptions('options', argument, names);
-  if (typeof connection !== 'string' || connection === '') {
-    throw new LockConfigurationError(
-      `connection: ${describe(connection)} given; the name of a RedisLockModule expected.`,
-    );
-  }
+  if (typeof connection !== 'string' || connection === '') throw refusals.noConnection(connection);
   // Only for its errors: the values that are left out come from the module, once there is one.
   resolveOptions(lock as LockOptions, lockDefaults);
   return { key, params, returns, connection, lock: lock as LockOptions };

@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import type { LockConnection } from '../redis-lock.connection.js';
 import { connectionToken, defaultConnection } from '../redis-lock.tokens.js';
+import { injectionHints } from './interceptor.messages.js';
 import { lockOutermost } from './method-wrapper.js';
 
 const slots = new Map<string, symbol>();
@@ -14,7 +15,7 @@ function slotOf(connection: string): symbol {
   let slot = slots.get(connection);
   if (!slot) {
     const options = connection === defaultConnection ? '' : `{ name: '${connection}' }`;
-    slots.set(connection, (slot = Symbol(`@DistributedLock: import RedisLockModule.forRoot(${options})`)));
+    slots.set(connection, (slot = Symbol(injectionHints.importModule(options))));
   }
   return slot;
 }

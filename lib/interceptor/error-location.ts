@@ -5,7 +5,12 @@ export function located<T>(where: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (!(error instanceof LockConfigurationError)) throw error;
-    throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error.cause });
+    throw atPlace(where, error);
   }
+}
+
+/** The same for an error that was caught; any other is answered as it is. */
+export function atPlace(where: string, error: unknown): unknown {
+  if (!(error instanceof LockConfigurationError)) return error;
+  return new LockConfigurationError(`${where}: ${error.message}`, { key: error.key, cause: error.cause });
 }

@@ -1,6 +1,5 @@
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { KeyOfArguments } from '../key/key.resolver.js';
 import type { LockConnection } from '../redis-lock.connection.js';
 import { aroundIterable } from './around-iterable.js';
@@ -8,6 +7,7 @@ import { aroundObservable } from './around-observable.js';
 import { aroundPromise } from './around-promise.js';
 import { connectionOf } from './connection-finder.js';
 import { located } from './error-location.js';
+import { callRefusals } from './interceptor.messages.js';
 import { endOfStream } from './streamed-result.js';
 import type { ResultKind } from './result-kind.js';
 
@@ -64,9 +64,9 @@ export class LockedMethod {
   }
 
   private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
-    const { where, key, slot } = this.settings;
-    const connection = isObject(instance) ? connectionOf(instance, this.settings.connection, slot) : undefined;
-    if (!connection) throw new LockConfigurationError(this.withoutConnection());
+    const { where, key, slot, connection: connectionName } = this.settings;
+    const connection = isObject(instance) ? connectionOf(instance, connectionName, slot) : undefined;
+    if (!connection) throw callRefusals.withoutConnection(where, connectionName);
     const options = this.optionsFor(connection);
     const name = located(where, () => key(args));
     return connection.enter(name, signal ? withSignal(options, signal) : options);
@@ -78,14 +78,6 @@ export class LockedMethod {
       this.resolved = { connection, options: resolveOptions(this.settings.options, connection.client.defaults) };
     }
     return this.resolved.options;
-  }
-
-  private withoutConnection(): string {
-    const { where, connection } = this.settings;
-    return (
-      `${where}: this object has no lock connection ('${connection}'), so the method was not run. Nest gives it to what it creates itself: ` +
-      `list the class as a provider or controller (in a request-scoped or transient useFactory: make it by ModuleRef.create), and import RedisLockModule.forRoot().`
-    );
   }
 }
 

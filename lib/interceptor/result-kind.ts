@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs';
 import { oneOf } from '../core/options.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { MethodForm } from '../key/method-shape.reader.js';
+import { kindRefusals as refusals } from './interceptor.messages.js';
 
 /** What a locked method answers: the lock is taken asynchronously, so this must be known before it runs. */
 export type ResultKind = 'promise' | 'observable' | 'iterable';
@@ -21,19 +21,12 @@ interface KindSources {
 export function resultKind({ form, declaredType, returns }: KindSources): ResultKind {
   const stated = returns === undefined ? undefined : oneOf('returns', returns, resultKinds);
   const found = kindOfForm(form) ?? kindOfType(declaredType);
-  if (form === 'generator')
-    throw new LockConfigurationError('a synchronous generator cannot wait for a lock; make it async.');
-  if (stated !== undefined && stated !== (kindOfForm(form) ?? stated)) {
-    throw new LockConfigurationError(
-      `returns: '${stated}', but the method is an ${form} function; leave 'returns' out.`,
-    );
-  }
+  if (form === 'generator') throw refusals.synchronousGenerator();
+  if (stated !== undefined && form !== undefined && stated !== (kindOfForm(form) ?? stated))
+    throw refusals.contradiction(stated, form);
   const kind = stated ?? found;
   if (kind) return kind;
-  throw new LockConfigurationError(
-    `${describeDeclared(declaredType)}, and a synchronous method cannot wait for a lock. Make it async; or, when it returns a promise, ` +
-      `an Observable or an async iterable, say so: returns: 'promise', 'observable' or 'iterable'.`,
-  );
+  throw refusals.synchronous(describeDeclared(declaredType));
 }
 
 function describeDeclared(type: unknown): string {

@@ -1,4 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
+import { kindRefusals } from './interceptor.messages.js';
 import { lockedMethodsOf } from './method-wrapper.js';
 
 /** What other packages write on the methods that they call. Not imported: they are optional. */
@@ -20,7 +20,7 @@ export function refuseUnsubscribed(instance: object): void {
   for (const [property, { kind, where }] of lockedMethodsOf(instance)) {
     if (kind === 'promise') continue;
     const caller = callerOf(instance, property);
-    if (caller) throw new LockConfigurationError(neverRuns(where, kind, caller));
+    if (caller) throw kindRefusals.neverRuns(where, kind, caller);
   }
 }
 
@@ -31,7 +31,3 @@ function callerOf(instance: object, property: string | symbol): string | undefin
   const isProcessor = property === 'process' && Reflect.hasMetadata(processorMark, instance.constructor);
   return isProcessor ? 'a processor of @nestjs/bullmq' : undefined;
 }
-
-const neverRuns = (where: string, kind: string, caller: string): string =>
-  `@DistributedLock on ${where}: the method answers an ${kind}, which ${caller} never ${kind === 'observable' ? 'subscribes to' : 'iterates'}: ` +
-  'it would not run at all. Make it async; lastValueFrom() of rxjs makes a promise of an Observable.';

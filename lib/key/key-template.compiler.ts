@@ -1,7 +1,7 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe, printable } from '../core/describe.js';
+import { describe } from '../core/describe.js';
 import { assertLockName } from '../core/lock-name.js';
 import type { Parameter } from './method-shape.reader.js';
+import { templateRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
 import { parseTemplate } from './key-template.parser.js';
 import { type Binding, bindPlaceholder } from './placeholder.binder.js';
@@ -30,32 +30,26 @@ export function compileTemplate(template: string, parameters: readonly Parameter
 
 function part(template: string, binding: Binding, args: readonly unknown[]): string {
   const value = read(template, binding, args);
-  return encodePart(value) ?? refuse(template, binding, `${partProblem(value)}; ${accepted}`);
+  const encoded = encodePart(value);
+  if (encoded === undefined) throw refusals.noPart(binding.source, template, partProblem(value));
+  return encoded;
 }
 
-const accepted = 'a key takes non-empty strings, safe integers and bigints';
-
-function read(template: string, binding: Binding, args: readonly unknown[]): unknown {
-  let value = args[binding.index];
+function read(template: string, { source, index, path }: Binding, args: readonly unknown[]): unknown {
+  let value = args[index];
   let done = 0;
   try {
-    for (; done < binding.path.length; done++) {
-      const name = binding.path[done]!;
+    for (; done < path.length; done++) {
+      const name = path[done]!;
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) break;
       value = (value as Record<string, unknown>)[name];
     }
   } catch (cause) {
-    refuse(template, binding, `cannot be read: '${binding.path[done]}' throws`, cause);
+    throw refusals.throwing(source, template, path[done]!, cause);
   }
-  if (done === binding.path.length) return value;
-  const owner = [`argument ${binding.index}`, ...binding.path.slice(0, done)].join('.');
+  if (done === path.length) return value;
+  const owner = [`argument ${index}`, ...path.slice(0, done)].join('.');
   const owned =
-    typeof value === 'object' && value !== null
-      ? `has no own property '${binding.path[done]}'`
-      : `is ${describe(value)}`;
-  return refuse(template, binding, `is missing: ${owner} ${owned}`);
-}
-
-function refuse(template: string, { source }: Binding, problem: string, cause?: unknown): never {
-  throw new LockConfigurationError(`${source} in ${printable(template)} ${problem}.`, { cause });
+    typeof value === 'object' && value !== null ? `has no own property '${path[done]}'` : `is ${describe(value)}`;
+  throw refusals.missing(source, template, owner, owned);
 }

@@ -1,5 +1,5 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import { assertLockName } from '../core/lock-name.js';
+import { templateRefusals as refusals } from './key.messages.js';
 
 /** One `#{root.path.to}` of a template. */
 export interface Placeholder {
@@ -34,8 +34,7 @@ export function parseTemplate(source: string): ParsedTemplate {
   let from = 0;
   for (let open = source.indexOf('#{'); open !== -1; open = source.indexOf('#{', from)) {
     const close = source.indexOf('}', open);
-    if (close === -1)
-      throw new LockConfigurationError(`the placeholder '${source.slice(open)}' is not closed; write #{name}.`);
+    if (close === -1) throw refusals.unclosed(source.slice(open));
     literals.push(literal(source.slice(from, open)));
     placeholders.push(parsePlaceholder(source.slice(open, close + 1)));
     from = close + 1;
@@ -49,27 +48,15 @@ export function parseTemplate(source: string): ParsedTemplate {
 
 function parsePlaceholder(source: string): Placeholder {
   const inner = source.slice(2, -1);
-  if (inner === '')
-    throw new LockConfigurationError(
-      `the placeholder '#{}' is empty; name a parameter: #{name}, or its position: #{0}.`,
-    );
+  if (inner === '') throw refusals.empty();
   const [root, ...path] = inner.split('.') as [string, ...string[]];
-  if (!isPosition(root) && !isIdentifier(root)) {
-    throw new LockConfigurationError(
-      `'${source}' begins with neither a parameter's name nor a position; write #{name}, #{name.path} or #{0}.`,
-    );
-  }
+  if (!isPosition(root) && !isIdentifier(root)) throw refusals.noRoot(source);
   for (const name of path) {
-    if (!propertyName.test(name))
-      throw new LockConfigurationError(`'${source}' holds '${name}', which is no property name.`);
+    if (!propertyName.test(name)) throw refusals.noProperty(source, name);
   }
   for (const name of [root, ...path]) {
     // Every object has these, so none of them tells one argument from another; '__proto__' would also leave the argument.
-    if (name in Object.prototype) {
-      throw new LockConfigurationError(
-        `'${source}' reads '${name}', which every object inherits; only an argument's own properties make a key.`,
-      );
-    }
+    if (name in Object.prototype) throw refusals.inherited(source, name);
   }
   return { source, root, path };
 }
@@ -77,11 +64,7 @@ function parsePlaceholder(source: string): Placeholder {
 /** Braces in constant text are a forgotten '#' (or one of another template language): one lock for everybody. */
 function literal(text: string): string {
   const brace = text.search(/[{}]/);
-  if (brace !== -1) {
-    throw new LockConfigurationError(
-      `'${text[brace]}' outside of a placeholder; write #{name} for a value. Braces need a key function.`,
-    );
-  }
+  if (brace !== -1) throw refusals.strayBrace(text[brace]!);
   return text;
 }
 
@@ -91,12 +74,7 @@ function literal(text: string): string {
  */
 function refuseAdjoining(literals: readonly string[], placeholders: readonly Placeholder[]): void {
   for (let index = 1; index < placeholders.length; index++) {
-    if (!literals[index]!.includes(':')) {
-      const [before, after] = [placeholders[index - 1]!.source, placeholders[index]!.source];
-      throw new LockConfigurationError(
-        `between '${before}' and '${after}' stands no ':', so different arguments could meet in one key; ` +
-          `write '${before}:${after}', or give a key function.`,
-      );
-    }
+    if (!literals[index]!.includes(':'))
+      throw refusals.adjoining(placeholders[index - 1]!.source, placeholders[index]!.source);
   }
 }

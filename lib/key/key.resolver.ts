@@ -1,6 +1,5 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe } from '../core/describe.js';
 import { assertLockName } from '../core/lock-name.js';
+import { keyRefusals as refusals } from './key.messages.js';
 import { type KeyOfArguments, compileTemplate } from './key-template.compiler.js';
 import { isIdentifier } from './key-template.parser.js';
 import type { MethodShape, Parameter } from './method-shape.reader.js';
@@ -19,9 +18,7 @@ export function compileKey(key: unknown, shape: MethodShape | undefined, params?
   const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
   if (typeof key === 'string') return compileTemplate(key, parameters);
   if (typeof key === 'function') return (args) => callKeyFunction(key as (...args: unknown[]) => unknown, args);
-  throw new LockConfigurationError(
-    `key: ${describe(key)} given; write a template such as 'product:#{id}' or a function of the arguments.`,
-  );
+  throw refusals.noKey(key);
 }
 
 function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly unknown[]): string {
@@ -29,24 +26,19 @@ function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly un
   try {
     name = key(...args);
   } catch (cause) {
-    throw new LockConfigurationError('the key function throws.', { cause });
+    throw refusals.throwing(cause);
   }
   assertLockName(name);
   return name;
 }
 
 function namedParameters(params: unknown, found: readonly Parameter[] | undefined): Parameter[] {
-  if (!Array.isArray(params) || !params.every((name) => typeof name === 'string' && isIdentifier(name))) {
-    throw new LockConfigurationError(`params: an array of parameter names expected, such as ['id', 'order'].`);
-  }
+  if (!Array.isArray(params) || !params.every((name) => typeof name === 'string' && isIdentifier(name)))
+    throw refusals.noParams();
   const twice = params.find((name, index) => params.indexOf(name) !== index) as string | undefined;
-  if (twice !== undefined) throw new LockConfigurationError(`params: '${twice}' stands there twice.`);
+  if (twice !== undefined) throw refusals.twice(twice);
   const hasRest = found?.at(-1)?.rest ?? true;
-  if (found && params.length > found.length && !hasRest) {
-    throw new LockConfigurationError(
-      `params: ${params.length} names for the ${found.length} parameters of the method.`,
-    );
-  }
+  if (found && params.length > found.length && !hasRest) throw refusals.tooMany(params.length, found.length);
   const named = params.map((name: string, index) => ({ name, rest: found?.[index]?.rest ?? false }));
   // What has no name keeps its position; of a method that cannot be read, any position may exist.
   return [

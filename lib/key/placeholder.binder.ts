@@ -1,5 +1,6 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
+import type { LockConfigurationError } from '../errors/lock-errors.js';
 import { suggestion } from '../core/options.js';
+import { templateRefusals as refusals } from './key.messages.js';
 import type { Parameter } from './method-shape.reader.js';
 import { isPosition, type Placeholder } from './key-template.parser.js';
 
@@ -20,32 +21,33 @@ export function bindPlaceholder(
   parameters: readonly Parameter[] | undefined,
 ): Binding {
   const index = isPosition(root) ? Number(root) : (parameters?.findIndex((parameter) => parameter.name === root) ?? -1);
-  if (index === -1) throw new LockConfigurationError(unknownName(source, root, parameters));
+  if (index === -1) throw unknownName(source, root, parameters);
   const rest = parameters?.at(-1)?.rest ? parameters.length - 1 : undefined;
   if (parameters && rest === undefined && index >= parameters.length) {
-    throw new LockConfigurationError(
-      `'${source}' is out of range: the method has ${count(parameters.length, 'parameter')}.`,
-    );
+    throw refusals.outOfRange(source, count(parameters.length, 'parameter'));
   }
   if (index !== rest || isPosition(root)) return { source, index, path };
   const [first, ...further] = path;
-  if (first === undefined || !isPosition(first)) {
-    throw new LockConfigurationError(
-      `'${source}' is a rest parameter, an array; write #{${root}.0} for its first value.`,
-    );
-  }
+  if (first === undefined || !isPosition(first)) throw refusals.restParameter(source, root);
   return { source, index: index + Number(first), path: further };
 }
 
-function unknownName(source: string, root: string, parameters: readonly Parameter[] | undefined): string {
-  const remedy = "Or write its position, such as #{0}, give a key function, or name the parameters: params: ['id', …].";
-  if (!parameters)
-    return `'${source}': the method's source cannot be read, so parameters have no names here. ${remedy}`;
+function unknownName(
+  source: string,
+  root: string,
+  parameters: readonly Parameter[] | undefined,
+): LockConfigurationError {
+  if (!parameters) return refusals.unreadable(source);
   const names = parameters.map(({ name }) => name).filter((name) => name !== undefined);
   const found =
     parameters.map(({ name, rest }) => `${rest ? '...' : ''}${name ?? '(destructured)'}`).join(', ') || 'none';
+  if (looksMinified(names) && !looksMinified([root])) return refusals.minified(source, found);
   const nearest = suggestion(root, names);
-  return `'${source}' names no parameter of the method. Found: ${found}.${nearest.startsWith('Did') ? ` ${nearest}` : ''} ${remedy}`;
+  return refusals.unknownName(source, found, nearest.startsWith('Did') ? ` ${nearest}` : '');
 }
+
+/** Whether a minifier may have given these names: it begins with single letters, and parameters come first. */
+export const looksMinified = (names: readonly string[]): boolean =>
+  names.length > 0 && names.every((name) => name.length === 1);
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

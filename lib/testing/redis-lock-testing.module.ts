@@ -1,11 +1,11 @@
 import { type DynamicModule, type InjectionToken, Logger, Module, type Provider } from '@nestjs/common';
 import { MemoryLockBackend } from '../backends/memory/index.js';
 import { LockClient } from '../core/lock-client.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
 import { RedisLockModule } from '../redis-lock.module.js';
 import { type RedisLockModuleOptions, resolveModuleOptions } from '../redis-lock.options.js';
 import { connectionToken, defaultConnection } from '../redis-lock.tokens.js';
 import { LockTestBed } from './lock-test-bed.js';
+import { testingRefusals } from './testing.messages.js';
 import { VirtualLockConnection } from './virtual-lock.connection.js';
 
 /**
@@ -29,7 +29,7 @@ export class RedisLockTestingModule {
    */
   static forRoot(options: RedisLockTestingOptions = {}): DynamicModule {
     const { bed, ...rest } = options;
-    if ('backend' in rest) throw new LockConfigurationError(noBackend);
+    if ('backend' in rest) throw testingRefusals.noBackend();
     const { name = defaultConnection } = rest;
     const real = RedisLockModule.forRoot(rest);
     const connection = connectionToken(name);
@@ -67,6 +67,3 @@ function connect(name: string, options: RedisLockModuleOptions, bed: LockTestBed
 }
 
 const tokenOf = (provider: Provider): unknown => (typeof provider === 'function' ? provider : provider.provide);
-
-const noBackend =
-  "RedisLockTestingModule: there is no option 'backend'; the locks live in the LockTestBed (option bed).";

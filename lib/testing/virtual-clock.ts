@@ -1,6 +1,7 @@
 import { settled } from '../backends/memory/index.js';
 import type { Clock } from '../core/clock.js';
 import { type Duration, parseDuration } from '../core/duration.js';
+import { testingRefusals as refusals } from './testing.messages.js';
 
 interface Timer {
   readonly at: number;
@@ -80,7 +81,7 @@ export class VirtualClock implements Clock {
     promise.then(close, close);
     await settled();
     while (open && (await this.step(end)));
-    if (open && this.timers.size > 0) throw new Error(`not settled after ${ms} ms of virtual time`);
+    if (open && this.timers.size > 0) throw refusals.notSettled(ms);
     return promise;
   }
 
@@ -90,7 +91,7 @@ export class VirtualClock implements Clock {
     for (const timer of this.timers) if (!next || timer.at < next.at) next = timer;
     if (!next || next.at > end) return false;
     if (next.at > this.crowd.at) this.crowd = { at: next.at, size: 0 };
-    if (++this.crowd.size > mostAtOnce) throw new Error(`timers run on and on at ${next.at} ms, and no time passes`);
+    if (++this.crowd.size > mostAtOnce) throw refusals.noTimePasses(next.at);
     this.time = Math.max(this.time, next.at);
     this.timers.delete(next);
     next.fn();

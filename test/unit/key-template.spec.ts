@@ -127,7 +127,8 @@ describe('key template', () => {
 
   it('refuses a missing argument and a missing path, and says where it ended', () => {
     expect(refusal(() => name('p:#{v}', ['v']))).toBe(
-      "#{v} in 'p:#{v}' is undefined; a key takes non-empty strings, safe integers and bigints.",
+      "#{v} in 'p:#{v}' is undefined; a key takes non-empty strings, safe integers and bigints. " +
+        'Check the argument before the call, or give a key function.',
     );
     expect(refusal(() => name('p:#{v.a.b}', ['v'], { a: {} }))).toContain("argument 0.a has no own property 'b'");
     expect(refusal(() => name('p:#{v.a.b}', ['v'], { a: null }))).toContain('argument 0.a is null');

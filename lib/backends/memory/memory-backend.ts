@@ -1,5 +1,4 @@
 import { certainUntil, type Clock } from '../../core/clock.js';
-import { printable } from '../../core/describe.js';
 import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
@@ -12,8 +11,8 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
-import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 import { claimWindow } from './lock-table.js';
+import { memoryRefusals as refusals } from './memory.messages.js';
 import { MemoryLockServer } from './memory-server.js';
 import type { GrantMessage } from './table-messages.js';
 import { nextTurn } from './turns.js';
@@ -64,7 +63,7 @@ export class MemoryLockBackend implements LockBackend {
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
     if (this.clientId !== undefined) {
       this.refused++;
-      throw new LockConfigurationError(inUse);
+      throw refusals.inUse();
     }
     this.clientId = clientId;
     const { deaf = false, label } = this.options;
@@ -76,14 +75,14 @@ export class MemoryLockBackend implements LockBackend {
       },
     });
     await nextTurn();
-    if (!this.server.available) throw unavailable('cannot be reached');
+    if (!this.server.available) throw refusals.unavailable(undefined, 'cannot be reached');
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { clock } = this;
     const { name, claim, lease, reserve, enqueue, giveUpAt } = request;
     await this.rideOut(name, giveUpAt);
-    if (!request.isWanted()) throw unavailable('was away, and the lock is not wanted any more', name);
+    if (!request.isWanted()) throw refusals.unavailable(name, 'was away, and the lock is not wanted any more');
     const sentAt = clock.now();
     const patience = enqueue ? this.patience : 0;
     const answer = await this.send(name, 'useless', () =>
@@ -142,7 +141,8 @@ export class MemoryLockBackend implements LockBackend {
     this.assertOpen(name);
     const { available, away } = this.server;
     if (available) return;
-    if (away.until > Math.min(giveUpAt, away.from + this.commandTimeout)) throw unavailable('cannot be reached', name);
+    if (away.until > Math.min(giveUpAt, away.from + this.commandTimeout))
+      throw refusals.unavailable(name, 'cannot be reached');
     await this.pause(away.until - this.clock.now());
   }
 
@@ -158,15 +158,14 @@ export class MemoryLockBackend implements LockBackend {
     if (delay > this.commandTimeout) {
       if (whenLate === 'useful') this.pause(delay).then(command, () => undefined);
       await this.pause(this.commandTimeout);
-      throw unavailable('did not answer in time', name, { uncertain: true });
+      throw refusals.unavailable(name, 'did not answer in time', true);
     }
     if (delay > 0) await this.pause(delay);
     await nextTurn();
     this.assertOpen(name);
-    if (!this.server.available) throw unavailable('cannot be reached', name, { uncertain: true });
+    if (!this.server.available) throw refusals.unavailable(name, 'cannot be reached', true);
     const answer = command();
-    if (faults.nextReplyIsLost())
-      throw unavailable('broke the connection before it answered', name, { uncertain: true });
+    if (faults.nextReplyIsLost()) throw refusals.unavailable(name, 'broke the connection before it answered', true);
     return answer;
   }
 
@@ -178,14 +177,14 @@ export class MemoryLockBackend implements LockBackend {
       });
       const end = (): void => {
         stop();
-        reject(unavailable('is not connected any more', undefined, { uncertain: true }));
+        reject(refusals.unavailable(undefined, 'is not connected any more', true));
       };
       this.pauses.add(end);
     });
   }
 
   private assertOpen(name: string | undefined): void {
-    if (this.clientId === undefined) throw unavailable('is not connected', name);
+    if (this.clientId === undefined) throw refusals.unavailable(name, 'is not connected');
   }
 
   /** A message may have been on its way for long: when less than half of its grant is left, a renewal must confirm it first. */
@@ -194,12 +193,4 @@ export class MemoryLockBackend implements LockBackend {
     const isYoung = validUntil - this.clock.now() >= length / 2;
     return { ...grant, validUntil: isYoung ? validUntil : undefined };
   }
-}
-
-const inUse =
-  'MemoryLockBackend: another client uses it already. Make one backend for each, on the same MemoryLockServer where they shall contend.';
-
-function unavailable(what: string, name?: string, { uncertain = false } = {}): LockUnavailableError {
-  const lock = name === undefined ? 'Locks' : `Lock ${printable(name)}`;
-  return new LockUnavailableError(`${lock}: the memory server ${what}.`, { key: name, uncertain });
 }

@@ -1,6 +1,5 @@
 import { type Duration, parseDuration } from '../../core/duration.js';
-import { LockConfigurationError } from '../../errors/lock-errors.js';
-import { describe } from '../../core/describe.js';
+import { memoryRefusals } from './memory.messages.js';
 
 /** What a fault needs of its server. */
 export interface FaultHost {
@@ -87,7 +86,10 @@ export class MemoryFaults {
 
 const milliseconds = (what: string, duration: Duration): number => parseDuration(what, duration, { min: 1 });
 
+/** Faults of one kind at once; more are a mistake in the test. */
+const most = 1000;
+
 function times<T>(what: string, count: number, fault: T): T[] {
-  if (Number.isSafeInteger(count) && count >= 1 && count <= 1000) return Array.from({ length: count }, () => fault);
-  throw new LockConfigurationError(`${what}: ${describe(count)} given, a whole number from 1 to 1000 expected.`);
+  if (Number.isSafeInteger(count) && count >= 1 && count <= most) return Array.from({ length: count }, () => fault);
+  throw memoryRefusals.noCount(what, count, most);
 }

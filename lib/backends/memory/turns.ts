@@ -1,5 +1,6 @@
 // Bound here, once: fake timers replace the global, and an answer that waits for them would never come.
 import { setImmediate } from 'node:timers';
+import { memoryRefusals } from './memory.messages.js';
 
 let underWay = 0;
 
@@ -26,5 +27,5 @@ export async function settled(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     if (underWay === 0) return;
   }
-  throw new Error('Locks are asked for on and on, without a pause and without time passing.');
+  throw memoryRefusals.endless();
 }

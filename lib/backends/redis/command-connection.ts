@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { LockUnavailableError } from '../../errors/lock-errors.js';
 import type { LockLog } from '../../core/lock-log.js';
+import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
 import { addressOf, breakConnection, endConnection, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { scripts } from './scripts.generated.js';
@@ -64,7 +64,7 @@ export class CommandConnection {
     const tooLong = new Promise<never>((_, reject) => {
       // An application that starts is busy: what has arrived meanwhile is read first.
       stop = setTimeout(
-        () => setImmediate(() => setImmediate(() => reject(new Error(`no connection within ${longestStart} ms`)))),
+        () => setImmediate(() => setImmediate(() => reject(redisReasons.noConnection(longestStart)))),
         longestStart,
       );
     });
@@ -98,7 +98,7 @@ export class CommandConnection {
       // Whoever asks again and again in a loop must leave the event loop a turn, or the connection never comes back.
       await new Promise(setImmediate);
       const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      throw new LockUnavailableError(`Redis at ${this.address} is not connected${why}.`);
+      throw redisRefusals.notConnected(this.address, why);
     }
   }
 
@@ -153,7 +153,7 @@ export class CommandConnection {
       this.end();
     }
     if (this.closed) return;
-    if (this.told) this.log.log(`Redis at ${this.address} answers again; locks are available.`);
+    if (this.told) this.log.log(redisLines.back(this.address));
     this.told = false;
     this.usable = true;
     this.lastError = undefined;
@@ -170,7 +170,7 @@ export class CommandConnection {
     if (!this.told) {
       this.told = true;
       const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      this.log.warn(`Redis at ${this.address} is not reachable${why}; locks answer LOCK_UNAVAILABLE until it is back.`);
+      this.log.warn(redisLines.away(this.address, why));
     }
   }
 
@@ -244,7 +244,7 @@ export class CommandConnection {
           this.spared = this.ended;
           return this.watch(this.commandTimeout);
         }
-        this.lastError = new Error(`no answer within ${this.commandTimeout} ms (option commandTimeout)`);
+        this.lastError = redisReasons.noAnswer(this.commandTimeout);
         this.reset();
       });
     }, delay).unref();

@@ -12,12 +12,12 @@ import type {
   RenewRequest,
 } from '../../core/lock-backend.js';
 import type { LockLog } from '../../core/lock-log.js';
-import { LockUnavailableError } from '../../errors/lock-errors.js';
 import { CallBatches } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
+import { redisReasons, redisRefusals } from './redis.messages.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
 import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
 import { Subscriber } from './subscriber.js';
@@ -45,7 +45,7 @@ const passingPause = 100;
 
 const defaultRedis = 'redis://127.0.0.1:6379';
 
-const late = new Error('the question reached it too late');
+const late = redisReasons.late();
 
 /** Locks on one Redis server: the scripts, a connection for them, and one on which grants arrive. */
 export class RedisBackend implements LockBackend {
@@ -153,7 +153,7 @@ export class RedisBackend implements LockBackend {
 
   private async acquireLater(request: AcquireRequest): Promise<AcquireReply> {
     await this.connection.whenUsable(request.giveUpAt);
-    if (!request.isWanted()) throw new LockUnavailableError('Given up while Redis was away.', { key: request.name });
+    if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
     return this.acquire(request);
   }
 
@@ -175,7 +175,7 @@ export class RedisBackend implements LockBackend {
     else if (error !== late || performance.now() - sentAt >= this.commandTimeout) {
       throw toLockError(error, this.connection.address, request.name);
     }
-    if (!request.isWanted()) throw new LockUnavailableError('Given up meanwhile.', { key: request.name });
+    if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
     if (!this.connection.usable) return this.acquireLater(request);
     return this.ask(request, mayLoad && !isMissingScript(error));
   }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Redis, type RedisOptions } from 'ioredis';
-import { LockConfigurationError } from '../../errors/lock-errors.js';
+import { redisRefusals } from './redis.messages.js';
 
 /** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */
 export type RedisConnection = string | RedisOptions | Redis;
@@ -53,9 +53,7 @@ function newClient(connection: RedisConnection): Redis {
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).duplicate(safe);
   if (isClient(connection)) {
     if ((connection as { isCluster?: boolean }).isCluster) {
-      throw new LockConfigurationError(
-        'redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.',
-      );
+      throw redisRefusals.cluster();
     }
     return connection.duplicate(safe);
   }

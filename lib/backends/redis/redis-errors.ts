@@ -1,5 +1,5 @@
-import { LockConfigurationError, type LockError, LockUnavailableError } from '../../errors/lock-errors.js';
-import { printable } from '../../core/describe.js';
+import type { LockError } from '../../errors/lock-errors.js';
+import { redisRefusals as refusals } from './redis.messages.js';
 
 /** Redis will answer otherwise by itself, soon: worth another try within the caller's `wait`. Nothing was executed. */
 export function isPassing(error: unknown): boolean {
@@ -23,27 +23,11 @@ export function isRefused(error: unknown): boolean {
 /** What ioredis rejected with, as an error of ours. `error.command` holds claim ids and is left behind. */
 export function toLockError(error: unknown, address: string, name?: string): LockError {
   const message = messageOf(error);
-  const lock = name === undefined ? 'Locks' : `Lock ${printable(name)}`;
   const cause = new Error(message);
-  if (isRefused(error)) {
-    return new LockConfigurationError(
-      `${lock}: Redis at ${address} refuses what the lock needs: ${message} (docs/guarantees.md lists the smallest ACL).`,
-      { key: name, cause },
-    );
-  }
-  if (/^WRONGTYPE|FOREIGN value/.test(message)) {
-    return new LockConfigurationError(
-      `${lock}: its key in Redis at ${address} holds something that is no lock. Delete that key, or choose another keyPrefix for locks.`,
-      { key: name, cause },
-    );
-  }
+  if (isRefused(error)) return refusals.refused(name, address, message, cause);
+  if (/^WRONGTYPE|FOREIGN value/.test(message)) return refusals.foreign(name, address, cause);
   const answered = error instanceof Error && error.name === 'ReplyError';
-  return new LockUnavailableError(
-    answered
-      ? `${lock}: Redis at ${address} answered ${printable(message)}.`
-      : `${lock}: Redis at ${address} did not answer (${message}).`,
-    { key: name, cause, uncertain: !answered },
-  );
+  return answered ? refusals.answered(name, address, message, cause) : refusals.noAnswer(name, address, message, cause);
 }
 
 function messageOf(error: unknown): string {

@@ -1,3 +1,5 @@
+import { testingRefusals } from '../testing.messages.js';
+
 /** What the suite needs of the framework that runs it: jest, vitest, mocha and node:test have it, some by other names. */
 export interface TestFramework {
   describe(title: string, body: () => void): unknown;
@@ -20,10 +22,6 @@ export function globalFramework(): TestFramework {
   } = globalThis as Partial<Record<string, unknown>>;
   const framework = { describe, it, beforeAll, afterEach, afterAll };
   for (const [name, value] of Object.entries(framework))
-    if (typeof value !== 'function') throw new Error(missing(name));
+    if (typeof value !== 'function') throw testingRefusals.noFramework(name);
   return framework as TestFramework;
 }
-
-const missing = (name: string): string =>
-  `lockBackendConformance: there is no global function '${name}'. Give the functions of your test framework: ` +
-  `lockBackendConformance(open, { describe, it, beforeAll, afterEach, afterAll }).`;

@@ -264,8 +264,10 @@ describe('RedisLockService', () => {
     await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
     const locks = app.get(RedisLockService, { strict: false });
     await expect(locks.acquire('a', { leese: 1 } as never)).rejects.toThrow(/Did you mean 'lease'/);
-    await expect(locks.using('a', { wait: 0 }, undefined as never)).rejects.toThrow(/is a function/);
-    await expect(locks.using('a', undefined as never)).rejects.toThrow(/is a function/);
+    await expect(locks.using('a', { wait: 0 }, undefined as never)).rejects.toThrow(
+      /RedisLockService.using: undefined given/,
+    );
+    await expect(locks.using('a', undefined as never)).rejects.toThrow(/RedisLockService.using: undefined given/);
     const reason = new Error('gone');
     await expect(locks.acquire('a', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     await using lock = await locks.tryAcquire('a');

@@ -1,0 +1,28 @@
+import { describe, printable } from '../../core/describe.js';
+import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
+
+/** The backend in memory. */
+export const memoryRefusals = {
+  /** One backend for two applications, or started twice. */
+  inUse: () =>
+    new LockConfigurationError(
+      'MemoryLockBackend: another client uses it already. Make one backend for each, on the same MemoryLockServer where they shall contend.',
+    ),
+
+  /** `faults.unavailable(…)` and other faults on demand, or a backend that was closed. */
+  unavailable: (key: string | undefined, what: string, uncertain = false) =>
+    new LockUnavailableError(
+      `${key === undefined ? 'Locks' : `Lock ${printable(key)}`}: the memory server ${what}. See its faults.`,
+      { key, uncertain },
+    ),
+
+  /** A number of faults that is none. */
+  noCount: (fault: string, given: unknown, most: number) =>
+    new LockConfigurationError(`${fault}: ${describe(given)} given, a whole number from 1 to ${most} expected.`),
+
+  /** Virtual time stands still, and callers ask again and again: a loop without an `await` on time. */
+  endless: () =>
+    new Error(
+      'Locks are asked for on and on, without a pause and without time passing. Let the loop wait, or the test advance the clock.',
+    ),
+} as const;

@@ -1,0 +1,70 @@
+import { printable } from '../../core/describe.js';
+import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
+
+const subject = (key: string | undefined): string => (key === undefined ? 'Locks' : `Lock ${printable(key)}`);
+
+/** Redis, as it is asked. `address` is host and port, never user or password. */
+export const redisRefusals = {
+  /** The connection has been down for longer than `commandTimeout` (or than `wait`), or never came up. `why` is the last reason: refused, timed out, a permission. */
+  notConnected: (address: string, why: string) =>
+    new LockUnavailableError(
+      `Redis at ${address} is not connected${why}. Look whether it runs and can be reached; it is tried again by itself.`,
+    ),
+
+  /** The command was under way when the connection broke or timed out. Redis being well, it is a blocked event loop, or a long command in Redis. */
+  noAnswer: (key: string | undefined, address: string, why: string, cause: Error) =>
+    new LockUnavailableError(
+      `${subject(key)}: Redis at ${address} did not answer (${why}). Look at Redis, at what blocks this event loop, and at commandTimeout.`,
+      { key, cause, uncertain: true },
+    ),
+
+  /** Redis refused the command: out of memory, not enough replicas, still loading after `wait`. */
+  answered: (key: string | undefined, address: string, answer: string, cause: Error) =>
+    new LockUnavailableError(
+      `${subject(key)}: Redis at ${address} answered ${printable(answer)}. Do what the answer asks for.`,
+      { key, cause, uncertain: false },
+    ),
+
+  /** `NOPERM`, `WRONGPASS`, `NOAUTH`: [the smallest ACL](guarantees.md#the-smallest-acl). Once it was granted, the server is asked again within 5 s. */
+  refused: (key: string | undefined, address: string, answer: string, cause: Error) =>
+    new LockConfigurationError(
+      `${subject(key)}: Redis at ${address} refuses what the lock needs: ${answer} (docs/guarantees.md lists the smallest ACL).`,
+      { key, cause },
+    ),
+
+  /** A foreign value on the lock's key. */
+  foreign: (key: string | undefined, address: string, cause: Error) =>
+    new LockConfigurationError(
+      `${subject(key)}: its key in Redis at ${address} holds something that is no lock. Delete that key, or choose another keyPrefix for locks.`,
+      { key, cause },
+    ),
+
+  /** The caller had gone before an answer could come: its `signal`, its `wait`. Nobody sees this. */
+  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up meanwhile.`, { key }),
+
+  /** `redis` is a Cluster client. */
+  cluster: () =>
+    new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.'),
+} as const;
+
+/** Why Redis did not answer: what stands in the brackets above. */
+export const redisReasons = {
+  /** An address that swallows packets, as the application starts. */
+  noConnection: (ms: number) => new Error(`no connection within ${ms} ms`),
+
+  /** A half-open connection, or a server that hangs: the connection is made anew. */
+  noAnswer: (ms: number) => new Error(`no answer within ${ms} ms (option commandTimeout)`),
+
+  /** The command lay for longer than `commandTimeout` before Redis ran it, which then changed nothing: a slow link or a stalled server. */
+  late: () => new Error('the question reached it too late'),
+} as const;
+
+/** Lines in the log about the connection to Redis. */
+export const redisLines = {
+  /** Warning, once for an outage. */
+  away: (address: string, why: string) =>
+    `Redis at ${address} is not reachable${why}; locks answer LOCK_UNAVAILABLE until it is back. It is tried again by itself.`,
+
+  /** Its end. */
+  back: (address: string) => `Redis at ${address} answers again; locks are available.`,
+} as const;

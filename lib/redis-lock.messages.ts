@@ -1,0 +1,80 @@
+import { describe } from './core/describe.js';
+import { LockConfigurationError } from './errors/lock-errors.js';
+
+const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+
+/** Options of the module: refused by `forRoot` at once, and as the application starts for what a factory answers. */
+export const moduleRefusals = {
+  /** None, or more than one of them. */
+  noSource: () => wrong('give one of useFactory, useClass and useExisting.'),
+
+  /** `name` is no name. */
+  noName: (given: unknown, reserved: string) =>
+    wrong(`name: ${describe(given)} given; a non-empty string other than '${reserved}' expected.`),
+
+  /** ioredis would take it, and connect to this machine. A string is not shown: it may hold a password. */
+  noRedis: (given: string) =>
+    wrong(
+      `redis: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
+    ),
+
+  /** A prefix that is no string. */
+  noPrefix: (given: unknown) => wrong(`keyPrefix: ${describe(given)} given, a string expected.`),
+
+  /** `name` or `isGlobal` in what a factory answers. */
+  besideFactory: (option: string) =>
+    wrong(`${option}: stands beside the factory, forRootAsync({ ${option}, useFactory }), not in its answer.`),
+
+  /** `backend` and an option of Redis. */
+  twoPlaces: (option: string) =>
+    wrong(`${option}: stands beside 'backend'; the locks live in one place, give one of the two.`),
+
+  /** A backend without `acquire`. */
+  noBackend: (given: unknown) => wrong(`backend: ${describe(given)} given, a LockBackend expected.`),
+} as const;
+
+/** The application as a whole: it does not start. */
+export const applicationRefusals = {
+  /** A method asks for a connection that no module has. */
+  missingConnection: (type: string, connection: string, options: string) =>
+    wrong(
+      `${type}: @DistributedLock asks for the connection '${connection}'; import RedisLockModule.forRoot(${options}).`,
+    ),
+
+  /** Two modules with one name. */
+  twice: (connection: string) =>
+    wrong(
+      `RedisLockModule: the connection '${connection}' is there twice. Import forRoot once for each connection, or give one of them another name.`,
+    ),
+
+  /** One `backend` object for two connections or applications. */
+  backendInUse: (connection: string) =>
+    wrong(
+      `RedisLockModule: the backend of the connection '${connection}' cannot be used, another client uses it already. ` +
+        'Give each application and each connection one of its own: forRootAsync({ useFactory: () => ({ backend: new … }) }).',
+    ),
+} as const;
+
+/** Calls of the service. */
+export const serviceRefusals = {
+  /** `using` without a function. */
+  noWork: (given: unknown) =>
+    wrong(
+      `RedisLockService.using: ${describe(given)} given where the work to run under the lock stands; write using(key, () => …).`,
+    ),
+} as const;
+
+/** Lines in the log as the application starts; `reason` is one of the messages of Redis below. */
+export const startLines = {
+  /** Redis could not be asked. */
+  unreachable: (connection: string, reason: string) =>
+    `Redis of the lock connection '${connection}' cannot be reached: ${reason} Locks reject with LOCK_UNAVAILABLE until it is there.`,
+
+  /** Redis could not be asked, with `strict`. */
+  notStarted: (connection: string, reason: string) =>
+    `Redis of the lock connection '${connection}' cannot be reached: ${reason} The application does not start (option strict).`,
+
+  /** Redis answered, and refuses what the locks need: with or without `strict`. */
+  refused: (connection: string, reason: string) =>
+    `Redis of the lock connection '${connection}' cannot be used: ${reason} The application does not start.`,
+} as const;

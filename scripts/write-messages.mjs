@@ -1,0 +1,169 @@
+/**
+ * Writes docs/messages.md: every message of the library, from the catalogues in lib (`*.messages.ts`, `refusals.ts`). The functions are
+ * called with their parameters' names for values, and the comment above each is its cause.
+ *
+ *   npm run docs:messages                     writes the page
+ *   node scripts/write-messages.mjs --check   exits 1 when the page is stale, or when a message stands outside of a catalogue
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import ts from 'typescript';
+import { root } from './run.mjs';
+
+const lib = join(root, 'lib');
+const page = join(root, 'docs', 'messages.md');
+/** As a user meets them. */
+const rooms = [
+  'core',
+  'key',
+  'decorators',
+  'interceptor',
+  '',
+  'doctor',
+  'backends/redis',
+  'backends/memory',
+  'testing',
+];
+
+const isCatalogue = (/** @type {string} */ file) => /(^|\/)(refusals|[\w-]+\.messages)\.ts$/.test(file);
+/** Tests that are shipped say what they expected; and one file puts a place in front of a message. */
+const mayMakeErrors = (/** @type {string} */ file) =>
+  isCatalogue(file) || file.startsWith('testing/conformance/') || file === 'interceptor/error-location.ts';
+
+const files = readdirSync(lib, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .toSorted();
+const parse = (/** @type {string} */ file) =>
+  ts.createSourceFile(file, readFileSync(join(lib, file), 'utf8'), ts.ScriptTarget.ES2023, true);
+
+/**
+ * Compiles the catalogues and what they import, and loads them.
+ * @returns {Promise<Record<string, Record<string, Record<string, (...args: string[]) => unknown>>>>} file → catalogue → message → function
+ */
+async function load() {
+  const target = join(root, 'dist', `.messages-${process.pid}`);
+  /** @type {Set<string>} */
+  const wanted = new Set(files.filter(isCatalogue));
+  try {
+    for (const file of wanted) {
+      const source = readFileSync(join(lib, file), 'utf8');
+      const { outputText } = ts.transpileModule(source, {
+        compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+      });
+      for (const [, path] of outputText.matchAll(/from '(\.[^']+)\.js'/g)) {
+        wanted.add(relative(lib, join(lib, dirname(file), `${path}.ts`)));
+      }
+      const compiled = join(target, file.replace(/ts$/, 'js'));
+      mkdirSync(dirname(compiled), { recursive: true });
+      writeFileSync(compiled, outputText);
+    }
+    /** @type {Record<string, any>} */
+    const loaded = {};
+    for (const file of files.filter(isCatalogue)) {
+      loaded[file] = await import(pathToFileURL(join(target, file.replace(/ts$/, 'js'))).href);
+    }
+    return loaded;
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
+}
+
+/** The text of the comment above a node, on one line. @param {ts.Node} node */
+function commentOf(node) {
+  const comment = ts.getJSDocCommentsAndTags(node)[0]?.comment;
+  return (ts.getTextOfJSDocComment(comment) ?? '').replaceAll(/\s+/g, ' ');
+}
+
+/** The exported objects of a catalogue, as they are written. @param {string} file */
+function catalogues(file) {
+  const found = [];
+  for (const statement of parse(file).statements) {
+    if (
+      !ts.isVariableStatement(statement) ||
+      !statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+    )
+      continue;
+    for (const { name, initializer } of statement.declarationList.declarations) {
+      if (!initializer || !ts.isAsExpression(initializer) || !ts.isObjectLiteralExpression(initializer.expression))
+        continue;
+      const messages = initializer.expression.properties.map((property) => {
+        if (!ts.isPropertyAssignment(property) || !ts.isArrowFunction(property.initializer))
+          throw new Error(`${file}: ${property.getText()} is no arrow function`);
+        const parameters = property.initializer.parameters.map((parameter) => parameter.name.getText());
+        const key = ts.isStringLiteral(property.name) ? property.name.text : property.name.getText();
+        return { key, parameters, cause: commentOf(property) };
+      });
+      found.push({ name: name.getText(), title: commentOf(statement), messages });
+    }
+  }
+  return found;
+}
+
+async function pageText() {
+  const loaded = await load();
+  const roomOf = (/** @type {string} */ file) => rooms.indexOf(dirname(file) === '.' ? '' : dirname(file));
+  const sections = files
+    .filter(isCatalogue)
+    .toSorted((a, b) => roomOf(a) - roomOf(b))
+    .flatMap((file) =>
+      catalogues(file).map(({ name, title, messages }) => {
+        const [heading = '', ...rest] = title.split(/(?<=\.)\s|(?<=:)\s|;\s/);
+        const rows = messages.map(({ key, parameters, cause }) => {
+          if (cause === '') throw new Error(`lib/${file}: ${name}.${key} has no comment that says when it is seen`);
+          const message = loaded[file]?.[name]?.[key]?.(...parameters.map((parameter) => `‹${parameter}›`));
+          const [kind, text] =
+            message instanceof Error
+              ? [/** @type {{ code?: string }} */ (message).code ?? message.name, message.message]
+              : ['log', String(message)];
+          return `| \`${text.replaceAll('|', '\\|')}\` | ${kind === 'log' ? 'log' : `\`${kind}\``} | ${cause.replaceAll('|', '\\|')} |`;
+        });
+        return [
+          `## ${heading.replace(/[.:]$/, '')}`,
+          rest.length > 0 ? `${rest.join(' ').replace(/^./, (letter) => letter.toUpperCase())}` : '',
+          `| Message | Code | When |\n| --- | --- | --- |\n${rows.join('\n')}`,
+        ].join('\n\n');
+      }),
+    );
+  const text = [
+    '# Messages',
+    '<!-- Written by scripts/write-messages.mjs. Do not edit: run npm run docs:messages. -->',
+    'Every message of this library, generated from its code. `‹…›` stands for what is filled in. Match on `code`, never on messages: [errors](errors.md).',
+    'A message about a decorated method has its place in front: `@DistributedLock on TicketOffice.buy: …` when the class is loaded, `TicketOffice.buy: …` at a call; ' +
+      'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`.',
+    ...sections,
+  ].join('\n\n');
+  return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });
+}
+
+/** Errors and log lines that are written where they are used: nobody would find them on the page. */
+function strays() {
+  /** @type {string[]} */
+  const found = [];
+  for (const file of files.filter((name) => !mayMakeErrors(name) && !name.startsWith('errors/'))) {
+    const source = parse(file);
+    const visit = (/** @type {ts.Node} */ node) => {
+      const isError = ts.isNewExpression(node) && /^Lock\w*Error$/.test(node.expression.getText());
+      const isLine =
+        ts.isCallExpression(node) &&
+        /\blog(ger)?\.(log|warn|error)$/.test(node.expression.getText()) &&
+        (ts.isStringLiteralLike(node.arguments[0] ?? node) || ts.isTemplateExpression(node.arguments[0] ?? node));
+      if (isError || isLine) {
+        const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+        found.push(`lib/${file}:${line + 1}: this message belongs into the catalogue of its room (*.messages.ts)`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  return found;
+}
+
+const text = await pageText();
+if (process.argv.includes('--check')) {
+  const problems = strays();
+  if (readFileSync(page, 'utf8') !== text) problems.push('docs/messages.md is stale: run npm run docs:messages');
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} else writeFileSync(page, text);
