@@ -4,6 +4,7 @@ export { type LockKey, RedisLockService } from './redis-lock.service.js';
 export { DistributedLock } from './decorators/distributed-lock.decorator.js';
 export type { DistributedLockOptions } from './decorators/distributed-lock.options.js';
 export { InjectRedisLock } from './decorators/inject-redis-lock.decorator.js';
+export { LockInterceptor } from './interceptor/lock.interceptor.js';
 export { LockErrorFilter } from './filters/lock-error.filter.js';
 export type { Duration } from './core/duration.js';
 export type { Lock } from './core/lock.js';

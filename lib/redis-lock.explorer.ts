@@ -1,8 +1,9 @@
-import type { OnModuleInit } from '@nestjs/common';
+import type { OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import { type ConnectionFinder, findConnectionsWith } from './interceptor/connection-finder.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
+import { assertLockable } from './interceptor/lock.interceptor.js';
 import { refuseUnsubscribed } from './interceptor/unsubscribed.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { applicationRefusals as refusals } from './redis-lock.messages.js';
@@ -39,6 +40,7 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
     // In place of what is made for each request, Nest keeps an object of the class: it is looked at, too.
     for (const sample of objectsOf(this.wrappers())) refuseUnsubscribed(sample);
     for (const instance of this.instances()) {
+      for (const method of methodsOf(instance)) assertLockable(instance.constructor as Type, method);
       for (const [name, slot] of connectionsWanted(instance)) {
         const bound = (instance as Bindable)[slot];
         // A useValue object may have served an application before this one.
@@ -88,5 +90,14 @@ function* objectsOf(hosts: Iterable<{ instance?: unknown } | undefined>): Iterab
 }
 
 type Bindable = Record<symbol, LockConnection | undefined>;
+
+/** The methods of the instance's class, inherited ones too. */
+function* methodsOf(instance: object): Iterable<object> {
+  for (let prototype = Object.getPrototypeOf(instance); prototype; prototype = Object.getPrototypeOf(prototype)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function' && name !== 'constructor') yield value as object;
+    }
+  }
+}
 
 const named = (name: string): string => (name === 'default' ? '' : `{ name: '${name}' }`);

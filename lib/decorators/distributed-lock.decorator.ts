@@ -58,6 +58,7 @@ function lock(
   const method = new LockedMethod({
     where,
     key: compileKey(key, shape, params),
+    keyWithoutArguments: typeof key === 'function' || !String(key).includes('#{'),
     kind: resultKind({ form: shape?.form, declaredType, returns }),
     repeatable: shape?.form !== 'async generator',
     options,

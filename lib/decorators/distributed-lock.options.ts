@@ -1,3 +1,4 @@
+import type { ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { type LockOptions, lockDefaults, readOptions, resolveOptions } from '../core/options.js';
 import type { ResultKind } from '../interceptor/result-kind.js';
@@ -9,7 +10,7 @@ export interface DistributedLockOptions<A extends readonly unknown[] = readonly 
   /**
    * What is locked. A template: `#{id}` stands for the argument of that name, `#{order.product.id}` for an own property of
    * it, `#{0}` for the first argument; values are strings, safe integers or bigints, and any two stand apart by a ':'.
-   * Or a function of the method's arguments that answers the name.
+   * Or a function of the method's arguments that answers the name; under LockInterceptor, of the ExecutionContext.
    */
   key: string | ((...args: A) => string);
   /**
@@ -40,11 +41,15 @@ export interface KeyFunctionMismatch<Expected extends readonly unknown[]> {
   'the key function does not fit the parameters of the method': Expected;
 }
 
-type Fits<T extends LockableMethod, A extends readonly unknown[]> = ((...args: A) => void) extends (
-  ...args: Parameters<T>
-) => void
+type Fits<T extends LockableMethod, A extends readonly unknown[]> = ((...args: A) => void) extends
+  ((...args: Parameters<T>) => void) | ForInterceptor<A>
   ? unknown
   : KeyFunctionMismatch<Parameters<T>>;
+
+/** A function that LockInterceptor calls has nothing to do with the parameters of the method. */
+type ForInterceptor<A extends readonly unknown[]> = A extends readonly [ExecutionContext]
+  ? (context: ExecutionContext) => void
+  : never;
 
 /** A decorator of instance methods: the static side of a class has a `prototype`. */
 export type DistributedLockDecorator<A extends readonly unknown[]> = <T extends LockableMethod>(

@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
-import { startFlow } from '../core/lock-flow.js';
+import { requestFlow } from './request-flow.js';
 import { noteRequest } from './rpc-requests.js';
 
 /**
@@ -11,7 +11,8 @@ import { noteRequest } from './rpc-requests.js';
 export class FlowBoundaryInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     noteRequest(context);
+    const inFlow = requestFlow(context);
     // The handler runs inside `handle()`, an Observable that it returned inside `subscribe()`: both belong to the new flow.
-    return new Observable((subscriber) => startFlow(() => next.handle().subscribe(subscriber)));
+    return new Observable((subscriber) => inFlow(() => next.handle().subscribe(subscriber)));
   }
 }

@@ -1,6 +1,7 @@
-import { LockConfigurationError } from '../errors/lock-errors.js';
+import { LockConfigurationError, LockNotAcquiredError } from '../errors/lock-errors.js';
 
-const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
+  new LockConfigurationError(problem, { cause });
 
 /** What a locked method answers: it must be known before the lock is there. Refused when the class is loaded. */
 export const kindRefusals = {
@@ -33,6 +34,50 @@ export const callRefusals = {
     wrong(
       `${method}: this object has no lock connection ('${connection}'), so the method was not run. Nest gives it to what it creates itself: ` +
         'list the class as a provider or controller (in a request-scoped or transient useFactory: make it by ModuleRef.create), and import RedisLockModule.forRoot().',
+    ),
+
+  /** A key function reads what its argument does not have: perhaps it expects the ExecutionContext, and LockInterceptor is not there. What it threw is the `cause`. */
+  puzzledKey: (cause: unknown) =>
+    wrong(
+      'the key function throws a TypeError, see the cause. One that asks for the ExecutionContext needs @UseInterceptors(LockInterceptor) on the handler, and a ' +
+        "call that comes through it: not one from code, nor of a GraphQL field without fieldResolverEnhancers: ['interceptors'].",
+      cause,
+    ),
+} as const;
+
+/** `LockInterceptor`; the method was not run. */
+export const interceptorRefusals = {
+  /** As the application starts, or at the first call of a lazy module: `@UseInterceptors(LockInterceptor)` at a handler without `@DistributedLock`. */
+  nothingToLock: (method: string) =>
+    wrong(
+      `${method}: LockInterceptor has nothing to lock. Put @DistributedLock({ key: (context: ExecutionContext) => … }) on the handler, or leave LockInterceptor out.`,
+    ),
+
+  /** As the application starts, or at the first call of a lazy module: LockInterceptor stands at the handler itself, and its key is a template of arguments. */
+  template: (method: string) =>
+    wrong(
+      `${method}: LockInterceptor runs before the arguments are there, so it cannot use a key template. ` +
+        'Write @DistributedLock({ key: (context: ExecutionContext) => … }), or leave LockInterceptor out.',
+    ),
+
+  /** A function was written for arguments, and takes the context for the first of them. */
+  noArgument: (property: string) =>
+    wrong(
+      `the ExecutionContext has no ${property}. Under LockInterceptor a function gets the ExecutionContext, not the arguments of the method: ` +
+        'write context.switchToHttp().getRequest(); for a key made of arguments, leave LockInterceptor out.',
+    ),
+
+  /** `async *` in a microservice, a gateway or a GraphQL subscription. */
+  iterable: (method: string) =>
+    wrong(
+      `${method}: an async iterable is read here when LockInterceptor has long ended. ` +
+        'Leave LockInterceptor out and make the key of arguments: then @DistributedLock itself holds the lock while it is iterated.',
+    ),
+
+  /** Nobody is there to see it: the client of an HTTP request went while the request waited for its lock. */
+  hungUp: (method: string) =>
+    new LockNotAcquiredError(
+      `${method}: the client hung up while its request waited for the lock. There is nothing to do.`,
     ),
 } as const;
 

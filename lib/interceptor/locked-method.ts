@@ -7,6 +7,7 @@ import { aroundObservable } from './around-observable.js';
 import { aroundPromise } from './around-promise.js';
 import { connectionOf } from './connection-finder.js';
 import { located } from './error-location.js';
+import type { HandlerPassage } from './handler-passage.js';
 import { callRefusals } from './interceptor.messages.js';
 import { endOfStream } from './streamed-result.js';
 import type { ResultKind } from './result-kind.js';
@@ -15,6 +16,8 @@ export interface LockedMethodSettings {
   /** `ProductService.buy`, for messages. */
   readonly where: string;
   readonly key: KeyOfArguments;
+  /** Whether the key is a function, or constant: then it can be made of something else than the method's arguments. */
+  readonly keyWithoutArguments: boolean;
   readonly kind: ResultKind;
   /** Whether what it answers may be iterated more than once: everything but a generator. */
   readonly repeatable: boolean;
@@ -40,9 +43,40 @@ export class LockedMethod {
     return this.settings.kind;
   }
 
+  /** Name of the connection that it takes its lock on. */
+  get connection(): string {
+    return this.settings.connection;
+  }
+
+  /** Whether LockInterceptor can take the lock: it has the request, and no arguments. */
+  get fitsInterceptor(): boolean {
+    return this.settings.keyWithoutArguments;
+  }
+
   /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
   around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
-    const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
+    return this.guard((signal) => this.enter(instance, args, signal), work);
+  }
+
+  /** Runs the work under the lock that LockInterceptor holds for it. */
+  pass(passage: HandlerPassage, args: readonly unknown[], work: () => unknown): unknown {
+    try {
+      return passage.run(args, work);
+    } catch (error) {
+      return this.guard(() => Promise.reject(error as Error), work);
+    }
+  }
+
+  /** Takes the lock of a request, for work that LockInterceptor runs and leaves. */
+  async enterWith(connection: LockConnection, context: unknown, signal: AbortSignal): Promise<LockScope> {
+    const { where, key } = this.settings;
+    return connection.enter(
+      located(where, () => key([context])),
+      withSignal(this.optionsFor(connection), signal),
+    );
+  }
+
+  private guard(enter: (signal?: AbortSignal) => Promise<LockScope>, work: (scope: LockScope) => unknown): unknown {
     switch (this.settings.kind) {
       case 'promise':
         return aroundPromise(() => enter(), work, endOfStream);
@@ -64,12 +98,23 @@ export class LockedMethod {
   }
 
   private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
-    const { where, key, slot, connection: connectionName } = this.settings;
+    const { where, slot, connection: connectionName } = this.settings;
     const connection = isObject(instance) ? connectionOf(instance, connectionName, slot) : undefined;
     if (!connection) throw callRefusals.withoutConnection(where, connectionName);
     const options = this.optionsFor(connection);
-    const name = located(where, () => key(args));
+    const name = located(where, () => this.nameOf(args));
     return connection.enter(name, signal ? withSignal(options, signal) : options);
+  }
+
+  private nameOf(args: readonly unknown[]): string {
+    const { key, keyWithoutArguments } = this.settings;
+    try {
+      return key(args);
+    } catch (error) {
+      const { cause } = error as Error;
+      // A function that reads what its argument does not have may have been written for LockInterceptor.
+      throw keyWithoutArguments && cause instanceof TypeError ? callRefusals.puzzledKey(cause) : error;
+    }
   }
 
   /** The module's defaults are known when a connection is; two applications in one process may have different ones. */

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lock } from '../core/lock.js';
+import { passageTo } from './handler-passage.js';
 import type { LockedMethod } from './locked-method.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
@@ -21,6 +22,7 @@ interface Wrapping {
 
 const passages = new AsyncLocalStorage<Passage>();
 const wrappings = new WeakMap<object, Map<string | symbol, Wrapping>>();
+const lockedBy = new WeakMap<object, LockedMethod>();
 
 export const isLocked = (prototype: object, property: string | symbol): boolean =>
   wrappings.get(prototype)?.has(property) ?? false;
@@ -32,6 +34,17 @@ export function* lockedMethodsOf(instance: object): Iterable<[property: string |
   }
 }
 
+/** What `@DistributedLock` knows of a handler, as Nest names it: its class, and the function that stands there. */
+export function lockedHandler(type: { readonly prototype: unknown }, handler: object): LockedMethod | undefined {
+  const method = lockedBy.get(handler);
+  if (method) return method;
+  // A decorator that turned the method into an accessor has hidden the wrapper.
+  const { name } = handler as { name: string };
+  let prototype = type.prototype as object | null;
+  while (prototype && !Object.hasOwn(prototype, name)) prototype = Object.getPrototypeOf(prototype) as object | null;
+  return prototype ? wrappings.get(prototype)?.get(name)?.method : undefined;
+}
+
 /** Wraps the method where the decorator stands. Works alone; decorators further out run outside of the lock until `lockOutermost`. */
 export function lockInner(
   prototype: object,
@@ -40,9 +53,12 @@ export function lockInner(
   original: Method,
 ): Method {
   const inner = disguise(original, function (this: object, ...args: unknown[]): unknown {
+    const handed = passageTo(method);
+    if (handed) return method.pass(handed, args, () => original.apply(this, args));
     if (passes(method, this)) return original.apply(this, args);
     return method.around(this, args, () => original.apply(this, args));
   });
+  lockedBy.set(inner, method);
   const ofPrototype = wrappings.get(prototype) ?? new Map<string | symbol, Wrapping>();
   wrappings.set(prototype, ofPrototype.set(property, { method, inner }));
   return inner;
@@ -69,11 +85,14 @@ function lockAround(prototype: object, property: string | symbol, method: Locked
   if (typeof standing !== 'function' || standing === inner || outermost.has(standing)) return;
   const next = standing as Method;
   const outer = disguise(next, function (this: object, ...args: unknown[]): unknown {
+    const handed = passageTo(method);
+    if (handed) return method.pass(handed, args, () => next.apply(this, args));
     return method.around(this, args, ({ lock }) =>
       passages.run({ method, instance: this, lock, taken: false }, () => next.apply(this, args)),
     );
   });
   outermost.add(outer);
+  lockedBy.set(outer, method);
   Object.defineProperty(prototype, property, { ...descriptor, value: outer });
 }
 

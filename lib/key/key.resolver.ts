@@ -1,4 +1,5 @@
 import { assertLockName } from '../core/lock-name.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
 import { keyRefusals as refusals } from './key.messages.js';
 import { type KeyOfArguments, compileTemplate } from './key-template.compiler.js';
 import { isIdentifier } from './key-template.parser.js';
@@ -26,6 +27,7 @@ function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly un
   try {
     name = key(...args);
   } catch (cause) {
+    if (cause instanceof LockConfigurationError) throw cause;
     throw refusals.throwing(cause);
   }
   assertLockName(name);

@@ -10,6 +10,9 @@ const snippets: Record<string, string> = {
   'accepts a key function with fewer parameters': `class A { @DistributedLock({ key: (id: string) => id }) async m(id: string, n: number) { return [id, n]; } }`,
   'accepts a key function with wider parameters': `class A { @DistributedLock({ key: (id: string | number) => String(id) }) async m(id: string) { return id; } }`,
   'accepts a key function without parameters': `class A { @DistributedLock({ key: () => 'p' }) async m(id: string) { return id; } }`,
+  'accepts a key function of the ExecutionContext, for LockInterceptor, whatever the parameters': `class A {
+    @UseInterceptors(LockInterceptor) @DistributedLock({ key: (context: ExecutionContext) => context.getType() }) async m(id: string) { return id; } }`,
+  'refuses a key function of the ExecutionContext and more': `class A { @DistributedLock({ key: (context: ExecutionContext, id: string) => id }) async m(id: string) { return id; } } // error: the key function does not fit`,
   'accepts rest parameters': `class A { @DistributedLock({ key: (...ids: string[]) => ids.join(':') }) async m(...ids: string[]) { return ids; } }`,
   'accepts generic methods': `class A { @DistributedLock('p:#{id}') async m<T extends string>(id: T): Promise<T> { return id; } }`,
   'accepts promises, Observables, async generators and async iterables': `class A {
@@ -44,10 +47,11 @@ const snippets: Record<string, string> = {
     RedisLockModule.forRootAsync({ name: 'billing', isGlobal: false, useFactory: async (n: number) => ({ lease: n }), inject: ['n'] });`,
 };
 
-const prelude = `import { DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+const prelude = `import { type ExecutionContext, UseInterceptors } from '@nestjs/common';
+import { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { Observable, of } from 'rxjs';
 interface Order { shop: string }
-export { DistributedLock, RedisLockModule, RedisLockService, Observable, of, type Order };
+export { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService, Observable, of, UseInterceptors, type ExecutionContext, type Order };
 `;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
