@@ -1,5 +1,5 @@
-import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import { type Subscriber, type Subscription, defer, isObservable } from 'rxjs';
+import type { ExecutionContext } from '@nestjs/common';
+import { type Observable, type Subscriber, type Subscription, defer, isObservable } from 'rxjs';
 import type { LockScope } from '../core/lock-scope.js';
 import { type HandlerPassage, inPassage } from './handler-passage.js';
 import type { LockedMethod } from './locked-method.js';
@@ -42,13 +42,14 @@ export class HandlerStay implements HandlerPassage {
     this.streams = method.kind === 'observable';
   }
 
-  begin(next: CallHandler): void {
+  /** @param handle answers everything behind the interceptor. */
+  begin(handle: () => Observable<unknown>): void {
     const { subscriber, scope } = this;
     if (subscriber.closed) return void this.leave('failed');
     subscriber.add(() => this.abandon());
     this.behind = scope.run(() =>
       inPassage(this, () =>
-        defer(() => next.handle()).subscribe({
+        defer(handle).subscribe({
           next: (value) => this.pass(value),
           error: (error: unknown) => void this.fail(error),
           complete: () => void this.end(),

@@ -56,7 +56,7 @@ export class LockInterceptor implements NestInterceptor {
         }
       };
       inFlow(enter).then(
-        (scope) => new HandlerStay(method, context, scope, subscriber, answer).begin(next),
+        (scope) => new HandlerStay(method, context, scope, subscriber, answer).begin(() => next.handle()),
         (error: unknown) => subscriber.error(error),
       );
     });

@@ -63,7 +63,10 @@ export class LockedMethod {
     try {
       return passage.run(args, work);
     } catch (error) {
-      return this.guard(() => Promise.reject(error as Error), work);
+      const refuse = async (): Promise<never> => {
+        throw error;
+      };
+      return this.guard(refuse, work);
     }
   }
 
