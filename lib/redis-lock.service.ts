@@ -22,8 +22,13 @@ export class RedisLockService {
    * @throws LockNotAcquiredError when it is not to be had in time, LockUnavailableError when Redis does not answer,
    * LockConfigurationError for a wrong key or option, and `signal.reason` when the signal aborts.
    */
-  async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
-    return await this.connection.acquire(key, this.resolve('acquire', key, options));
+  acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
+    try {
+      return this.connection.acquire(key, this.resolve('acquire', key, options));
+    } catch (error) {
+      const reason = error as Error;
+      return Promise.reject(reason);
+    }
   }
 
   /**

@@ -1,10 +1,13 @@
 import type { Clock } from './clock.js';
-import type { Hold } from './hold.js';
+import type { LineMember } from './line.js';
+import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
 
 /** Somebody who called for a lock and stands in a local queue. */
-export class Caller {
-  readonly giveUpAt: number;
+export class Caller implements LineMember<Caller> {
+  before: Caller | undefined;
+  behind: Caller | undefined;
+  readonly calledAt: number;
   /** Whether it counts as waiting: it stands behind somebody. */
   counted = false;
   private stopTimer: (() => void) | undefined;
@@ -14,10 +17,14 @@ export class Caller {
   constructor(
     readonly options: ResolvedLockOptions,
     private readonly clock: Clock,
-    readonly settle: (hold: Hold) => void,
+    readonly settle: (lock: LockHandle) => void,
     readonly reject: (reason: unknown) => void,
   ) {
-    this.giveUpAt = clock.now() + options.wait;
+    this.calledAt = clock.now();
+  }
+
+  get giveUpAt(): number {
+    return this.calledAt + this.options.wait;
   }
 
   /** Begins to look at the time and at the caller's signal; once is enough. A lock that is free costs no timer. */

@@ -1,13 +1,16 @@
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Claim, Grant } from './claim.js';
 import type { Clock } from './clock.js';
-import type { RenewReply, RenewRequest } from './lock-backend.js';
+import type { LineMember } from './line.js';
+import type { ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { lostError } from './refusals.js';
 
-/** Whoever is told of a loss, before the holder's signal is. */
+/** Where a hold came from: told of a loss before the holder's signal is, and of the end. */
 export interface HoldOwner {
   holdLost(hold: Hold): void;
+  /** The last user has left. Answers what became of the lock: passed on inside the process, or what the backend said. */
+  release(hold: Hold): 'handed-on' | Promise<ReleaseReply | 'unanswered'>;
 }
 
 /** Pause (ms) before an unanswered renewal is tried again: several tries fit into the shortest provisional grant. */
@@ -17,7 +20,9 @@ const longestRetryPause = 250;
  * A lock that is held by this process: the grant, how long it is certain, and everybody inside who uses it.
  * States: held → lost (time or backend says so) → ended, or held → ended by the release. Never back.
  */
-export class Hold {
+export class Hold implements LineMember<Hold> {
+  before: Hold | undefined;
+  behind: Hold | undefined;
   readonly name: string;
   readonly fencingToken: number;
   readonly lease: number;
@@ -42,7 +47,7 @@ export class Hold {
     grant: Grant,
     options: ResolvedLockOptions,
     private readonly clock: Clock,
-    private readonly owner: HoldOwner,
+    readonly owner: HoldOwner,
   ) {
     this.name = claim.name;
     this.fencingToken = grant.fencingToken;

@@ -3,7 +3,9 @@ import { Caller } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
-import type { LockBackend } from './lock-backend.js';
+import { Line } from './line.js';
+import type { LockBackend, ReleaseReply } from './lock-backend.js';
+import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
 import { refusals } from './refusals.js';
 import { Tenure } from './tenure.js';
@@ -17,13 +19,15 @@ export interface LocalQueueHost {
   readonly backend: LockBackend;
   readonly settings: { readonly maxLocalHandoffs: number };
   /** A claim with a fresh id, known to the client so that pushed grants find it. */
-  openClaim(name: string, owner: ClaimOwner): Claim;
-  forgetClaim(claim: Claim): void;
+  openClaim(queue: LocalQueue): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
   countWaiting(name: string, change: 1 | -1): void;
-  holdStarted(hold: Hold, queue: LocalQueue): void;
+  holdStarted(hold: Hold): void;
+  /** A caller goes on, inside its hold. */
+  handOver(hold: Hold, calledAt: number): LockHandle;
   holdLost(hold: Hold): void;
-  queueEmptied(queue: LocalQueue): void;
+  /** Nothing but the claim's release is sent for it from now on. */
+  claimEnded(queue: LocalQueue, claim: Claim): void;
 }
 
 /**
@@ -32,8 +36,9 @@ export interface LocalQueueHost {
  * when one is done, the next may go on with the same claim (local hand-off, see Tenure).
  */
 export class LocalQueue implements ClaimOwner, HoldOwner {
-  private readonly callers = new Set<Caller>();
-  private claim: Claim | undefined;
+  /** Asks, holds or waits at the backend for everybody here. */
+  claim: Claim | undefined;
+  private readonly callers = new Line<Caller>();
   private hold: Hold | undefined;
   private tenure: Tenure | undefined;
   /** Somebody had to wait here: hand-offs are to be expected. */
@@ -44,14 +49,18 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   constructor(
     readonly name: string,
     private readonly host: LocalQueueHost,
+    /** Whether it has one caller only (`fairness: 'strict'`). */
+    readonly strict = false,
   ) {}
 
-  /** Answers the hold when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
-  join(options: ResolvedLockOptions): Promise<Hold> {
-    if (options.wait === 0 && this.claim?.decided) {
-      return Promise.reject(refusals.contended(this.name, this.hold?.remaining()));
-    }
+  get isEmpty(): boolean {
+    return this.callers.size === 0;
+  }
+
+  /** Answers the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
+  join(options: ResolvedLockOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
+      if (options.wait === 0 && this.claim?.decided) throw refusals.contended(this.name, this.hold?.remaining());
       const caller = new Caller(options, this.host.clock, settle, reject);
       if (this.claim) {
         this.contested = true;
@@ -59,14 +68,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       }
       // The first question settles by itself in time: no timer for a lock that is free.
       if (this.claim || options.signal) this.watch(caller);
-      this.callers.add(caller);
+      this.callers.push(caller);
       if (!this.claim) this.openClaim();
     });
   }
 
   terms(): ClaimTerms {
     // A claim is closed when its last caller leaves, so there is a first one whenever it asks.
-    const { options, giveUpAt } = this.first()!;
+    const { options, giveUpAt } = this.callers.first!;
     return { lease: options.lease, reserve: this.contested ? tokenBlock : 0, enqueue: options.wait > 0, giveUpAt };
   }
 
@@ -74,7 +83,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { clock, settings } = this.host;
     // Without tokens in hand there is nothing to pass on.
     if (grant.tokensUntil > grant.fencingToken) this.tenure = new Tenure(grant, clock, settings.maxLocalHandoffs);
-    this.serve(this.first()!, grant);
+    this.serve(this.callers.first!, grant);
     this.refuseImpatient();
   }
 
@@ -91,7 +100,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   contended(rest: number): void {
-    const caller = this.first()!;
+    const caller = this.callers.first!;
     // Else who asked has left meanwhile, and whoever comes next is ready to wait.
     if (caller.options.wait === 0) {
       this.remove(caller);
@@ -103,7 +112,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   refused(error: LockError): void {
-    const head = this.first()!;
+    const head = this.callers.first!;
     if (this.callers.size > 1 && this.host.clock.now() >= head.giveUpAt && error.code === 'LOCK_UNAVAILABLE') {
       // Its time was too short to learn more; those behind have longer.
       this.remove(head);
@@ -121,10 +130,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** The outermost user of the hold has left: passes the lock on, or gives it back and asks anew for those who wait here. */
-  release(hold: Hold): 'handed-on' | Promise<'released' | 'lost' | 'unanswered'> {
+  release(hold: Hold): 'handed-on' | Promise<ReleaseReply | 'unanswered'> {
     // A hold that was lost has been given back at that moment, except at `maxHold`.
-    if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('lost');
-    const caller = this.hold === hold ? this.first() : undefined;
+    if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('absent');
+    const caller = this.hold === hold ? this.callers.first : undefined;
     const grant = caller && this.tenure?.handOff(hold);
     if (grant) {
       this.serve(caller, grant, this.tenure!.mustYield());
@@ -135,12 +144,12 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const reply = hold.claim.release();
     // Asked for at once: question and release travel in one packet.
     if (this.hold === hold) this.next();
-    return reply.then((answer) => (answer === 'cancelled' || answer === 'absent' ? 'lost' : answer));
+    return reply;
   }
 
   /** Rejects everybody who waits. Who holds the lock keeps it. */
   rejectWaiting(reason: unknown): void {
-    for (const caller of [...this.callers]) this.leave(caller, reason);
+    for (const caller of this.callers) this.leave(caller, reason);
   }
 
   private serve(caller: Caller, grant: Grant, yielding = false): void {
@@ -148,9 +157,17 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.hold = hold;
     hold.users = 1;
     this.remove(caller);
-    this.host.holdStarted(hold, this);
-    if (yielding) setImmediate(() => caller.settle(hold));
-    else caller.settle(hold);
+    this.host.holdStarted(hold);
+    if (yielding) setImmediate(() => this.settle(caller, hold));
+    else this.settle(caller, hold);
+  }
+
+  private settle(caller: Caller, hold: Hold): void {
+    const lock = this.host.handOver(hold, caller.calledAt);
+    if (lock.isHeld) return caller.settle(lock);
+    // The event loop stood still between grant and here: an expired lock is none.
+    void lock.release();
+    caller.reject(hold.lost);
   }
 
   /**
@@ -188,15 +205,16 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private openClaim(): void {
-    this.claim = this.host.openClaim(this.name, this);
+    this.claim = this.host.openClaim(this);
     this.claim.ask();
   }
 
   private closeClaim(): void {
-    if (this.claim) this.host.forgetClaim(this.claim);
-    this.claim?.close();
+    const { claim } = this;
+    if (!claim) return;
+    claim.close();
     this.claim = undefined;
-    if (this.callers.size === 0) this.host.queueEmptied(this);
+    this.host.claimEnded(this, claim);
   }
 
   private watch(caller: Caller): void {
@@ -216,8 +234,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private leave(caller: Caller, reason: unknown): void {
-    if (!this.callers.has(caller)) return;
-    this.remove(caller);
+    if (!this.remove(caller)) return;
     const { claim } = this;
     if (this.callers.size === 0 && claim && !this.hold) {
       claim.abandon();
@@ -226,10 +243,11 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     caller.reject(reason);
   }
 
-  private remove(caller: Caller): void {
-    this.callers.delete(caller);
+  private remove(caller: Caller): boolean {
+    if (!this.callers.remove(caller)) return false;
     if (caller.counted) this.host.countWaiting(this.name, -1);
     caller.stop();
+    return true;
   }
 
   /** @throws LockQueueFullError */
@@ -245,9 +263,5 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       this.remove(caller);
       caller.reject(refusals.contended(this.name, this.hold?.remaining()));
     }
-  }
-
-  private first(): Caller | undefined {
-    return this.callers.values().next().value;
   }
 }

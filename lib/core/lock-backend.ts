@@ -33,7 +33,7 @@ export interface LockBackend {
   acquire(request: AcquireRequest): Promise<AcquireReply>;
   /** Gives a claim up, whether it holds or waits; a freed lock goes to the next waiter in the same step. */
   release(claim: ClaimRef): Promise<ReleaseReply>;
-  /** Lengthens leases, all in as few calls as possible. Never rejects: one answer for each hold, in order. */
+  /** Lengthens some hundred leases at most, in one step. Never rejects: one answer for each hold, in order. */
   renew(holds: readonly RenewRequest[]): Promise<RenewReply[]>;
   /** Ends every connection. Calls still under way reject. */
   close(): Promise<void>;

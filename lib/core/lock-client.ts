@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { channels } from '../diagnostics/channels.js';
-import { Claim, type ClaimOwner } from './claim.js';
+import { Claim } from './claim.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
@@ -31,12 +31,13 @@ export class LockClient implements LocalQueueHost, HandleHost {
   /** Random once, then a counter: 128 bits nobody can guess, and no entropy is spent per lock. */
   private readonly id = randomBytes(16).toString('base64url');
   private claimCount = 0;
-  private readonly claims = new Map<string, Claim>();
+  /** By name. */
   private readonly queues = new Map<string, LocalQueue>();
-  /** Local queues of one caller each (`fairness: 'strict'`), and all others: whoever waits is found here on shutdown. */
-  private readonly strictQueues = new Set<LocalQueue>();
-  private readonly holds = new Map<Hold, LocalQueue>();
+  /** Of one caller each (`fairness: 'strict'`), by claim. */
+  private readonly strictQueues = new Map<string, LocalQueue>();
   private waiting = 0;
+  /** Holds that were not left yet, be they lost or not. */
+  private held = 0;
   private readonly releases: Releases;
   private readonly renewal: Renewal;
   private closing: Promise<void> | undefined;
@@ -62,7 +63,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
         this.granted(grant);
       },
       recovered: (what) => {
-        for (const claim of this.claims.values()) claim.ask();
+        for (const queue of this.everyQueue()) queue.claim?.ask();
         if (what === 'messages') return;
         this.releases.repeat();
         this.renewal.repeat();
@@ -71,23 +72,18 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   /** Takes the lock, or re-enters it when the running flow holds it (no command then). Does not open a flow. */
-  async acquire(name: string, options: ResolvedLockOptions): Promise<LockHandle> {
-    assertLockName(name);
-    options.signal?.throwIfAborted();
-    const outer = this.held(name);
-    if (outer) return this.reenter(outer);
-    if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
-    const measured = channels.acquired.hasSubscribers ? this.clock.now() : undefined;
-    const hold = await this.queueFor(name, options).join(options);
-    if (hold.remaining() === 0) {
-      // The event loop stood still between grant and here: an expired lock is none.
-      void this.leave(hold);
-      throw hold.lost!;
+  acquire(name: string, options: ResolvedLockOptions): Promise<LockHandle> {
+    try {
+      assertLockName(name);
+      options.signal?.throwIfAborted();
+      const outer = findHandle((handle) => handle.host === this && handle.key === name);
+      if (outer) return Promise.resolve(this.reenter(outer));
+      if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
+      return this.queueFor(name, options).join(options);
+    } catch (error) {
+      const reason = error as Error;
+      return Promise.reject(reason);
     }
-    if (measured !== undefined) {
-      channels.acquired.publish({ key: name, fencingToken: hold.fencingToken, waited: this.clock.now() - measured });
-    }
-    return new LockHandle(hold, 1, this);
   }
 
   /** Takes or re-enters the lock for one piece of work: run it in the answered scope, then leave. */
@@ -129,29 +125,25 @@ export class LockClient implements LocalQueueHost, HandleHost {
     // Finds out about a lease that ran out while no timer could fire.
     hold.remaining();
     if (--hold.users > 0) return;
-    const outcome = this.holds.get(hold)!.release(hold);
+    const outcome = hold.owner.release(hold);
     this.renewal.remove(hold);
-    if (outcome !== 'handed-on' && (await outcome) === 'lost' && !hold.lost) {
+    const reply = outcome === 'handed-on' ? outcome : await outcome;
+    if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
       hold.lost = lostError(hold.name, 'revoked');
       this.report(hold);
     }
-    this.holds.delete(hold);
+    this.held--;
     if (channels.released.hasSubscribers) {
       const { name: key, fencingToken, acquiredAt } = hold;
       channels.released.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
     }
-    if (this.holds.size === 0) this.onLastHoldEnded?.();
+    if (this.held === 0) this.onLastHoldEnded?.();
   }
 
-  openClaim(name: string, owner: ClaimOwner): Claim {
+  openClaim(queue: LocalQueue): Claim {
     const id = `${this.id}:${(this.claimCount++).toString(36)}`;
-    const claim = new Claim(name, id, owner, this.backend, this.releases, this.clock);
-    this.claims.set(id, claim);
-    return claim;
-  }
-
-  forgetClaim(claim: Claim): void {
-    this.claims.delete(claim.claim);
+    if (queue.strict) this.strictQueues.set(id, queue);
+    return new Claim(queue.name, id, queue, this.backend, this.releases, this.clock);
   }
 
   countWaiting(name: string, change: 1 | -1): void {
@@ -161,9 +153,17 @@ export class LockClient implements LocalQueueHost, HandleHost {
     this.waiting += change;
   }
 
-  holdStarted(hold: Hold, queue: LocalQueue): void {
-    this.holds.set(hold, queue);
+  holdStarted(hold: Hold): void {
+    this.held++;
     this.renewal.add(hold);
+  }
+
+  handOver(hold: Hold, calledAt: number): LockHandle {
+    if (channels.acquired.hasSubscribers && hold.remaining() > 0) {
+      const { name: key, fencingToken } = hold;
+      channels.acquired.publish({ key, fencingToken, waited: this.clock.now() - calledAt });
+    }
+    return new LockHandle(hold, 1, this);
   }
 
   holdLost(hold: Hold): void {
@@ -171,8 +171,9 @@ export class LockClient implements LocalQueueHost, HandleHost {
     this.report(hold);
   }
 
-  queueEmptied(queue: LocalQueue): void {
-    if (!this.strictQueues.delete(queue)) this.queues.delete(queue.name);
+  claimEnded(queue: LocalQueue, claim: Claim): void {
+    if (queue.strict) this.strictQueues.delete(claim.claim);
+    else if (queue.isEmpty) this.queues.delete(queue.name);
   }
 
   private reenter(outer: LockHandle): LockHandle {
@@ -185,23 +186,19 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
-    if (options.fairness === 'strict') {
-      const own = new LocalQueue(name, this);
-      this.strictQueues.add(own);
-      return own;
-    }
+    if (options.fairness === 'strict') return new LocalQueue(name, this, true);
     let queue = this.queues.get(name);
     if (!queue) this.queues.set(name, (queue = new LocalQueue(name, this)));
     return queue;
   }
 
-  private held(name: string): LockHandle | undefined {
-    return findHandle((handle) => handle.host === this && handle.key === name);
+  private everyQueue(): LocalQueue[] {
+    return [...this.queues.values(), ...this.strictQueues.values()];
   }
 
   private granted(grant: PushedGrant): void {
-    const claim = this.claims.get(grant.claim);
-    if (claim) claim.receive(grant);
+    const { claim } = this.strictQueues.get(grant.claim) ?? this.queues.get(grant.name) ?? {};
+    if (claim?.claim === grant.claim) claim.receive(grant);
     // Given up meanwhile, or brought back by a failover: nobody here wants it.
     else void this.releases.release(grant, this.defaults.lease, 0);
   }
@@ -214,12 +211,12 @@ export class LockClient implements LocalQueueHost, HandleHost {
 
   private rejectWaiting(): void {
     const reason = refusals.shuttingDown();
-    for (const queue of [...this.queues.values(), ...this.strictQueues]) queue.rejectWaiting(reason);
+    for (const queue of this.everyQueue()) queue.rejectWaiting(reason);
   }
 
   private async close(timeout: number): Promise<void> {
     this.rejectWaiting();
-    if (this.holds.size > 0) {
+    if (this.held > 0) {
       const ended = new Promise<void>((resolve) => (this.onLastHoldEnded = resolve));
       const late = new Promise<void>((resolve) => {
         const stop = this.clock.timer(timeout, resolve);
@@ -228,7 +225,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
       await Promise.race([ended, late]);
     }
     this.closed = true;
-    for (const hold of this.holds.keys()) hold.lose('shutdown');
+    for (const hold of this.renewal.holds) hold.lose('shutdown');
     // Work that was inside a lock may have queued for another one meanwhile.
     this.rejectWaiting();
     await this.releases.settled();

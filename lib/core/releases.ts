@@ -31,16 +31,18 @@ export class Releases {
    * Answers what the first sending did; `unanswered` when it failed and goes on beside.
    * @param lateUntil until when an unanswered `acquire` of this claim may still be executed; 0 when there is none
    */
-  async release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
+  release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const late = lateUntil > 0 && lateUntil > this.clock.now();
-    const reply = await this.send(claim, true);
-    if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
-    return reply;
+    return this.send(claim, (reply, error) => {
+      if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
+      // An outage is told by the backend. What is refused for good would end by its lease each time, and nobody would know why.
+      if (error instanceof LockConfigurationError) this.log.error(error.message);
+    });
   }
 
   /** Calls can succeed again: everything open is sent now, whatever its time. */
   repeat(): void {
-    for (const release of this.open) void this.again(release);
+    for (const release of this.open) this.again(release);
   }
 
   /** Settles when no release is under way any more. */
@@ -63,31 +65,33 @@ export class Releases {
     this.schedule();
   }
 
-  private async again(release: OpenRelease): Promise<void> {
+  private again(release: OpenRelease): void {
     const now = this.clock.now();
     const early = now < release.dueAt;
-    if (now > release.pointlessAt) this.open.delete(release);
-    else {
-      if (!early) release.dueAt = now + 2 * this.backend.commandTimeout;
-      const reply = await this.send(release);
+    if (now > release.pointlessAt) {
+      this.open.delete(release);
+      this.schedule();
+      return;
+    }
+    if (!early) release.dueAt = now + 2 * this.backend.commandTimeout;
+    void this.send(release, (reply) => {
       // Before its time the late question may still be under way: once more then.
       if (reply !== 'unanswered' && !early) this.open.delete(release);
-    }
-    this.schedule();
+      this.schedule();
+    });
   }
 
-  private async send(claim: ClaimRef, first = false): Promise<ReleaseReply | 'unanswered'> {
+  private send(
+    claim: ClaimRef,
+    done: (reply: ReleaseReply | 'unanswered', error?: unknown) => void,
+  ): Promise<ReleaseReply | 'unanswered'> {
     this.underWay++;
-    try {
-      return await this.backend.release(claim);
-    } catch (error) {
-      // An outage is told by the backend. What is refused for good would end by its lease each time, and nobody would know why.
-      if (first && error instanceof LockConfigurationError) this.log.error(error.message);
-      return 'unanswered';
-    } finally {
-      this.underWay--;
-      if (this.underWay === 0) this.idle?.();
-    }
+    const ended = <R extends ReleaseReply | 'unanswered'>(reply: R, error?: unknown): R => {
+      done(reply, error);
+      if (--this.underWay === 0) this.idle?.();
+      return reply;
+    };
+    return this.backend.release(claim).then(ended, (error: unknown) => ended('unanswered', error));
   }
 
   private schedule(): void {
@@ -99,7 +103,7 @@ export class Releases {
     this.stopTimer = this.clock.timer(Math.max(0, next - this.clock.now()), () => {
       this.stopTimer = undefined;
       const now = this.clock.now();
-      for (const release of this.open) if (release.dueAt <= now) void this.again(release);
+      for (const release of this.open) if (release.dueAt <= now) this.again(release);
       this.schedule();
     });
   }

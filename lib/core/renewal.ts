@@ -1,13 +1,18 @@
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
+import { Line } from './line.js';
 import type { LockBackend } from './lock-backend.js';
+
+/** Holds in one renewal: some milliseconds of this process and of Redis. */
+const batch = 250;
 
 /**
  * The watchdog of one client: one timer for all holds. It signals losses at their time, confirms provisional grants,
  * renews leases in batches, and tries again well inside the lease when a renewal went unanswered.
  */
 export class Renewal {
-  private readonly holds = new Set<Hold>();
+  /** All that are held and not lost. */
+  readonly holds = new Line<Hold>();
   private wakeAt = Number.POSITIVE_INFINITY;
   private stopTimer: (() => void) | undefined;
 
@@ -17,17 +22,17 @@ export class Renewal {
   ) {}
 
   add(hold: Hold): void {
-    this.holds.add(hold);
+    this.holds.push(hold);
     this.wakeBy(hold.dueAt);
   }
 
   remove(hold: Hold): void {
-    if (this.holds.delete(hold) && this.holds.size === 0) this.sleep();
+    if (this.holds.remove(hold) && this.holds.size === 0) this.sleep();
   }
 
   /** Calls can succeed again: unanswered renewals need not wait for their time, and a server that lost everything is found out. */
   repeat(): void {
-    void this.renew([...this.holds], this.clock.now());
+    void this.renew([...this.holds]);
   }
 
   private wakeBy(at: number): void {
@@ -55,23 +60,29 @@ export class Renewal {
       // Whatever is due soon travels along: few commands instead of many.
       if (hold.renewAt <= now + hold.lease / 12) due.push(hold);
     }
-    void this.renew(due, now);
+    void this.renew(due);
     this.wakeForAll();
   }
 
-  private async renew(holds: readonly Hold[], now: number): Promise<void> {
+  /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */
+  private async renew(holds: readonly Hold[]): Promise<void> {
     if (holds.length === 0) return;
     for (const hold of holds) hold.renewAt = Number.POSITIVE_INFINITY;
-    const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
-    holds.forEach((hold, index) => {
-      hold.answered(replies[index]!);
-    });
+    for (let first = 0; first < holds.length; first += batch) {
+      // Some may be gone by the time of their batch.
+      const some = holds.slice(first, first + batch).filter((hold) => this.holds.has(hold));
+      const now = this.clock.now();
+      const replies = await this.backend.renew(some.map((hold) => hold.renewal(now)));
+      some.forEach((hold, index) => {
+        hold.answered(replies[index]!);
+      });
+    }
     this.wakeForAll();
   }
 
   private wakeForAll(): void {
     let next = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.holds) next = Math.min(next, dueAt);
+    for (let hold = this.holds.first; hold; hold = hold.behind) next = Math.min(next, hold.dueAt);
     if (next < Number.POSITIVE_INFINITY) this.wakeBy(next);
   }
 }

@@ -230,7 +230,7 @@ describe('a Redis with users', () => {
     redis = await startRedis({
       acl: [
         'user default on nopass ~* &* +@all',
-        'user full on >secret ~lock:* &lock:* -@all +evalsha +eval +script|load +time +get +set +del +exists +pexpire +pttl +zadd +zrem +zrank +zrange +zrevrange +zcard +hset +hget +hdel +publish +subscribe +pubsub|numsub +ping +info +client',
+        'user full on >secret ~lock:* &lock:* -@all +evalsha +eval +script|load +time +get +mget +set +del +exists +pexpire +pttl +zadd +zrem +zrank +zrange +zrevrange +zcard +hset +hget +hdel +publish +subscribe +pubsub|numsub +ping +info +client',
         'user elsewhere on >secret ~other:* &lock:* +@all',
         'user deaf on >secret ~lock:* resetchannels +@all',
         'user reader on >secret ~lock:* &lock:* -@all +@read +info +ping +client',

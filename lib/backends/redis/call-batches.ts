@@ -1,23 +1,31 @@
+import type { AcquireRequest, ClaimRef } from '../../core/lock-backend.js';
 import type { CommandConnection } from './command-connection.js';
-
-export type BatchedScript = 'acquire' | 'release';
+import type { KeySpace } from './keys.js';
+import { redisReasons } from './redis.messages.js';
+import { failureIn } from './replies.js';
 
 /** One claim's part in a script call. */
-export interface ScriptCall {
-  readonly keys: readonly string[];
-  readonly args: ReadonlyArray<string | number>;
+export interface ScriptCall<R extends ClaimRef = ClaimRef> {
+  readonly name: string;
+  readonly request: R;
   /** @param reply what the script answered for this claim; @param sentAt when the command was sent (local ms) */
   answered(reply: unknown, sentAt: number): void;
-  failed(error: unknown): void;
+  /** @param sentAt when it was sent (local ms) */
+  failed(error: unknown, sentAt: number): void;
 }
 
-interface Batch {
-  readonly script: BatchedScript;
-  readonly calls: ScriptCall[];
-}
+type AcquireCall = ScriptCall<AcquireRequest>;
+
+/** Calls that stand together in one command. */
+type Batch =
+  | { readonly script: 'acquire'; readonly calls: AcquireCall[] }
+  | { readonly script: 'release'; readonly calls: ScriptCall[] };
 
 /** Claims in one command: Redis serves nobody else meanwhile, some hundred microseconds at this size. */
 const largestBatch = 64;
+
+/** A question was executed after its `latestUseful`: nothing was changed. */
+export const late = redisReasons.late();
 
 /**
  * Sends what is asked for in one turn of the event loop as few commands: hundreds of flows cost Redis and this process a
@@ -26,59 +34,101 @@ const largestBatch = 64;
 export class CallBatches {
   private batches: Batch[] = [];
 
+  /** @param patience ms after which a waiter that did not ask again counts as dead */
   constructor(
     private readonly connection: CommandConnection,
-    private readonly register: string,
-    private readonly channels: string,
+    private readonly keys: KeySpace,
+    private readonly patience: number,
   ) {}
 
-  add(script: BatchedScript, call: ScriptCall): void {
-    const { batches } = this;
-    if (batches.length === 0) process.nextTick(() => this.flush());
-    const last = batches.at(-1);
+  acquire(call: AcquireCall): void {
+    const last = this.batches.at(-1);
     // A release may belong to a question just before it: what is of one kind is only put together where it stands together.
-    if (last?.script === script && last.calls.length < largestBatch) last.calls.push(call);
-    else batches.push({ script, calls: [call] });
+    if (last?.script === 'acquire' && last.calls.length < largestBatch) last.calls.push(call);
+    else this.open({ script: 'acquire', calls: [call] });
   }
 
-  private flush(): void {
+  release(call: ScriptCall): void {
+    const last = this.batches.at(-1);
+    if (last?.script === 'release' && last.calls.length < largestBatch) last.calls.push(call);
+    else this.open({ script: 'release', calls: [call] });
+  }
+
+  private open(batch: Batch): void {
+    if (this.batches.push(batch) === 1) process.nextTick(this.flush);
+  }
+
+  private readonly flush = (): void => {
     const { batches } = this;
     this.batches = [];
-    for (const batch of batches) this.send(batch);
-  }
+    for (const { script, calls } of batches) {
+      if (script === 'acquire') this.sendAcquires(calls);
+      else this.sendReleases(calls);
+    }
+  };
 
-  private send({ script, calls }: Batch): void {
+  private sendAcquires(calls: readonly AcquireCall[]): void {
     const { connection } = this;
     const sentAt = performance.now();
-    const head = script === 'acquire' ? [connection.latestUseful(sentAt), this.channels] : [this.channels];
-    const command: Array<string | number> = [this.register];
-    for (const { keys } of calls) command.push(...keys);
+    const command: Array<string | number> = this.keys.forScript(calls);
     const keyCount = command.length;
-    command.push(...head);
-    for (const { args } of calls) command.push(...args);
-    connection.run(script, keyCount, command).then(
+    let tokens = 0;
+    for (const { request } of calls) tokens += 1 + request.reserve;
+    command.push(connection.latestUseful(sentAt), this.keys.channels, tokens, claimsOf(calls), this.termsOf(calls));
+    connection.run('acquire', keyCount, command).then(
       (reply) => {
-        let replies = reply as readonly unknown[];
-        if (script === 'acquire') {
-          const [now, late] = replies as [number, unknown];
-          connection.serverClock.observe(now, sentAt);
-          replies = late === 'late' ? calls.map(() => late) : replies.slice(1);
-        }
-        calls.forEach((call, index) => settle(call, replies[index], sentAt));
+        const [now, ...replies] = reply as [number, ...unknown[]];
+        connection.serverClock.observe(now, sentAt);
+        if (replies[0] === 'late') refuse(calls, late, sentAt);
+        else answer(calls, replies, sentAt);
       },
       (error: unknown) => {
-        for (const call of calls) call.failed(error);
+        refuse(calls, error, sentAt);
       },
     );
   }
+
+  private sendReleases(calls: readonly ScriptCall[]): void {
+    const sentAt = performance.now();
+    const command: Array<string | number> = this.keys.forScript(calls);
+    const keyCount = command.length;
+    command.push(this.keys.channels, claimsOf(calls));
+    this.connection.run('release', keyCount, command).then(
+      (reply) => {
+        answer(calls, reply === 'released' ? calls.map(() => reply) : (reply as unknown[]), sentAt);
+      },
+      (error: unknown) => {
+        refuse(calls, error, sentAt);
+      },
+    );
+  }
+
+  /** What the claims ask for: said once when all ask for the same. */
+  private termsOf(calls: readonly AcquireCall[]): string {
+    const { lease, reserve, enqueue } = calls[0]!.request;
+    const same = calls.every(
+      ({ request }) => request.lease === lease && request.reserve === reserve && request.enqueue === enqueue,
+    );
+    return (same ? calls.slice(0, 1) : calls).map(({ request }) => this.terms(request)).join();
+  }
+
+  private terms({ lease, reserve, enqueue }: AcquireRequest): string {
+    return `${lease} ${reserve} ${enqueue ? this.patience : 0}`;
+  }
 }
 
-function settle(call: ScriptCall, reply: unknown, sentAt: number): void {
-  if (typeof reply === 'string' && reply.startsWith('failed ')) call.failed(new ScriptError(reply.slice(7)));
-  else call.answered(reply, sentAt);
+function claimsOf(calls: readonly ScriptCall[]): string {
+  return calls.map(({ request }) => request.claim).join(' ');
 }
 
-/** What a script says went wrong with one claim, in the shape in which ioredis passes on errors of the server. */
-class ScriptError extends Error {
-  override readonly name = 'ReplyError';
+function answer(calls: readonly ScriptCall[], replies: readonly unknown[], sentAt: number): void {
+  calls.forEach((call, index) => {
+    const failure = failureIn(replies[index]);
+    if (failure) call.failed(failure, sentAt);
+    else call.answered(replies[index], sentAt);
+  });
+}
+
+function refuse(calls: readonly ScriptCall[], error: unknown, sentAt: number): void {
+  for (const call of calls) call.failed(error, sentAt);
 }

@@ -3,12 +3,16 @@
  * The layout's version stands in each: two versions side by side never misread each other.
  */
 const layout = '1';
+const queueSuffix = ':queue';
+const waitersSuffix = ':waiters';
 
 export interface KeySpace {
   /** record, queue, waiters of a lock name; one slot in a cluster. */
   forLock(name: string): readonly [record: string, queue: string, waiters: string];
+  /** The KEYS of a script that serves some claims: the register, then all records, all queues, all waiters. */
+  forScript(claims: ReadonlyArray<{ readonly name: string }>): string[];
   /** The same for the rehearsal of one client, on a name that no lock can have. */
-  forRehearsal(clientId: string): readonly [record: string, queue: string, waiters: string];
+  forRehearsal(clientId: string): string[];
   /** The lock name of a record key of this key space. */
   nameOf(record: string): string;
   /** The largest token issued on this server. */
@@ -19,21 +23,36 @@ export interface KeySpace {
 
 export function keySpace(prefix: string): KeySpace {
   const root = `${prefix}${layout}:`;
+  const register = `${root}register`;
+  // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
+  const recordOf = (name: string): string =>
+    name.startsWith('}') || name.startsWith(':') ? `${root}{:${name}}` : `${root}{${name}}`;
   return {
     forLock(name) {
-      // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
-      const record = `${root}{${/^[:}]/.test(name) ? `:${name}` : name}}`;
-      return [record, `${record}:queue`, `${record}:waiters`];
+      const record = recordOf(name);
+      return [record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
+    },
+    forScript(claims) {
+      const count = claims.length;
+      const keys: string[] = Array.from({ length: 1 + 3 * count });
+      keys[0] = register;
+      for (let index = 0; index < count; index++) {
+        const record = recordOf(claims[index]!.name);
+        keys[1 + index] = record;
+        keys[1 + count + index] = record + queueSuffix;
+        keys[1 + 2 * count + index] = record + waitersSuffix;
+      }
+      return keys;
     },
     forRehearsal(clientId) {
       const record = `${root}rehearsal:{${clientId}}`;
-      return [record, `${record}:queue`, `${record}:waiters`];
+      return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
     },
     nameOf(record) {
       const name = record.slice(root.length + 1, -1);
       return name.startsWith(':') ? name.slice(1) : name;
     },
-    register: `${root}register`,
+    register,
     channels: `${root}client:`,
   };
 }

@@ -12,12 +12,12 @@ import type {
   RenewRequest,
 } from '../../core/lock-backend.js';
 import type { LockLog } from '../../core/lock-log.js';
-import { CallBatches } from './call-batches.js';
+import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
-import { redisReasons, redisRefusals } from './redis.messages.js';
+import { redisRefusals } from './redis.messages.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
 import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
 import { Subscriber } from './subscriber.js';
@@ -36,16 +36,12 @@ export interface RedisBackendOptions {
 
 /** Longest time in ms that a grant lasts for a waiter of which nothing is heard: `window` in scripts/includes/serve.lua. */
 const claimWindow = 3000;
-/** Holds in one renewal command: some milliseconds of this process and of Redis. */
-const renewalBatch = 250;
 /** Age (ms) up to which a bound of the server's clock is good: 1000 ppm of drift in it are what `certainUntil` leaves unused of a window. */
 const longestBoundAge = 5000;
 /** Pause (ms) before a server that is busy or loading is asked again. */
 const passingPause = 100;
 
 const defaultRedis = 'redis://127.0.0.1:6379';
-
-const late = redisReasons.late();
 
 /** Locks on one Redis server: the scripts, a connection for them, and one on which grants arrive. */
 export class RedisBackend implements LockBackend {
@@ -72,7 +68,7 @@ export class RedisBackend implements LockBackend {
         this.events?.recovered();
       },
     );
-    this.calls = new CallBatches(this.connection, this.keys.register, this.keys.channels);
+    this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout);
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -103,13 +99,8 @@ export class RedisBackend implements LockBackend {
     return this.connection.usable ? this.giveBack(claim, true) : this.releaseLater(claim);
   }
 
-  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
-    const replies: RenewReply[] = [];
-    // One after another: thousands of holds must not take the event loop for themselves, here or in Redis.
-    for (let first = 0; first < holds.length; first += renewalBatch) {
-      replies.push(...(await this.renewBatch(holds.slice(first, first + renewalBatch), true)));
-    }
-    return replies;
+  renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    return this.renewAll(holds, true);
   }
 
   async close(): Promise<void> {
@@ -119,16 +110,15 @@ export class RedisBackend implements LockBackend {
   /** @param mayLoad whether scripts that the server does not know are worth a second try */
   private ask(request: AcquireRequest, mayLoad: boolean): Promise<AcquireReply> {
     return new Promise((resolve, reject) => {
-      this.calls.add('acquire', {
-        keys: this.keys.forLock(request.name),
-        args: [request.claim, request.lease, request.reserve, request.enqueue ? this.patience : 0],
+      this.calls.acquire({
+        name: request.name,
+        request,
         answered: (reply, sentAt) => {
-          const answer = decodeAcquire(reply, sentAt);
-          if (answer.status === 'late') this.askAgain(request, late, sentAt, mayLoad).then(resolve, reject);
-          else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
+          const answer = decodeAcquire(reply, request, sentAt);
+          resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
         },
-        failed: (error) => {
-          this.askAgain(request, error, performance.now(), mayLoad).then(resolve, reject);
+        failed: (error, sentAt) => {
+          this.askAgain(request, error, sentAt, mayLoad).then(resolve, reject);
         },
       });
     });
@@ -136,9 +126,9 @@ export class RedisBackend implements LockBackend {
 
   private giveBack(claim: ClaimRef, mayLoad: boolean): Promise<ReleaseReply> {
     return new Promise((resolve, reject) => {
-      this.calls.add('release', {
-        keys: this.keys.forLock(claim.name),
-        args: [claim.claim],
+      this.calls.release({
+        name: claim.name,
+        request: claim,
         answered: (reply) => resolve(decodeRelease(reply)),
         failed: (error) => {
           if (!isMissingScript(error) || !mayLoad) reject(toLockError(error, this.connection.address, claim.name));
@@ -206,24 +196,21 @@ export class RedisBackend implements LockBackend {
     return { status: 'queued', askAt: performance.now() + pause };
   }
 
-  private async renewBatch(holds: readonly RenewRequest[], mayLoad: boolean): Promise<RenewReply[]> {
+  private async renewAll(holds: readonly RenewRequest[], mayLoad: boolean): Promise<RenewReply[]> {
     if (!this.connection.usable) return holds.map(() => 'unanswered');
     const sentAt = performance.now();
     try {
-      const keys: Array<string | number> = [this.keys.register];
-      const args: Array<string | number> = [];
-      for (const { name, claim, fencingToken, lease, reserve } of holds) {
-        keys.push(...this.keys.forLock(name));
-        args.push(claim, fencingToken, lease, reserve);
-      }
-      const reply = (await this.connection.run('renew', keys.length, keys.concat(args))) as [number, ...string[]];
+      const command: Array<string | number> = this.keys.forScript(holds);
+      const keyCount = command.length;
+      for (const { claim, fencingToken, lease, reserve } of holds) command.push(claim, fencingToken, lease, reserve);
+      const reply = (await this.connection.run('renew', keyCount, command)) as [number, ...string[]];
       const [now, ...replies] = reply;
       this.connection.serverClock.observe(now, sentAt);
       return replies.map((text) => decodeRenew(text, sentAt));
     } catch (error) {
       if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);
-      return this.renewBatch(holds, false);
+      return this.renewAll(holds, false);
     }
   }
 

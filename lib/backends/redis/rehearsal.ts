@@ -1,6 +1,7 @@
 import type { CommandConnection } from './command-connection.js';
 import type { KeySpace } from './keys.js';
 import { isRefused, toLockError } from './redis-errors.js';
+import { failureIn } from './replies.js';
 
 /**
  * Goes once through everything that the scripts do, on a name that no lock can have: an ACL that lacks a command, the keys or
@@ -9,18 +10,17 @@ import { isRefused, toLockError } from './redis-errors.js';
  */
 export async function rehearse(connection: CommandConnection, keys: KeySpace, clientId: string): Promise<void> {
   const names = keys.forRehearsal(clientId);
+  const terms = '1000 1 1000';
   const holder = `${clientId}:rehearsal-1`;
   const waiter = `${clientId}:rehearsal-2`;
-  const briefly = 1000;
   const ask = async (claim: string): Promise<string> => {
     const notAfter = connection.latestUseful(performance.now());
-    const args = [keys.register, ...names, notAfter, keys.channels, claim, briefly, 1, briefly];
+    const args = [...names, notAfter, keys.channels, 2, claim, terms];
     const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
     return worked(reply);
   };
   const release = async (claim: string): Promise<void> => {
-    const [reply] = (await connection.run('release', 4, [keys.register, ...names, keys.channels, claim])) as [unknown];
-    worked(reply);
+    worked(await connection.run('release', 4, [...names, keys.channels, claim]));
   };
   try {
     await ask(holder);
@@ -28,7 +28,7 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     await ask(waiter);
     await release(holder);
     const [status, token] = (await ask(waiter)).split(' ');
-    if (status === 'granted') await connection.run('renew', 4, [keys.register, ...names, waiter, token!, briefly, 1]);
+    if (status === 'granted') await connection.run('renew', 4, [...names, waiter, token!, 1000, 1]);
     await release(waiter);
   } catch (error) {
     if (isRefused(error)) throw toLockError(error, connection.address);
@@ -37,7 +37,8 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
 
 /** The reply for one claim. @throws with what the script says went wrong with it. */
 function worked(reply: unknown): string {
-  const text = String(reply);
-  if (text.startsWith('failed ')) throw new Error(text.slice(7));
+  const text = String(Array.isArray(reply) ? reply[0] : reply);
+  const failure = failureIn(text);
+  if (failure) throw failure;
   return text;
 }

@@ -1,14 +1,23 @@
 import { certainUntil } from '../../core/clock.js';
-import type { AcquireReply, ReleaseReply, RenewReply } from '../../core/lock-backend.js';
+import type { AcquireReply, AcquireRequest, ReleaseReply, RenewReply } from '../../core/lock-backend.js';
 
 /** What the acquire script answers for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
   | Exclude<AcquireReply, { status: 'queued' }>
-  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean }
-  | { readonly status: 'late' };
+  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean };
 
 /** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
-export function decodeAcquire(reply: unknown, sentAt: number): AcquireAnswer {
+export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
+  if (typeof reply === 'number') {
+    // As asked for, from a server where nobody waits.
+    return {
+      status: 'granted',
+      fencingToken: reply,
+      validUntil: certainUntil(sentAt, request.lease),
+      tokensUntil: reply + request.reserve,
+      othersWait: false,
+    };
+  }
   const words = String(reply).split(' ');
   switch (words[0]!) {
     case 'granted':
@@ -23,8 +32,6 @@ export function decodeAcquire(reply: unknown, sentAt: number): AcquireAnswer {
       return { status: 'contended', rest: Number(words[1]) };
     case 'queued':
       return { status: 'queued', rest: Number(words[1]), heard: words[3] === 'heard' };
-    case 'late':
-      return { status: 'late' };
     default:
       throw new Error(`the acquire script answered ${JSON.stringify(reply)}`);
   }
@@ -38,13 +45,22 @@ export function decodeRelease(reply: unknown): ReleaseReply {
 /** @param sentAt as in `decodeAcquire` */
 export function decodeRenew(reply: string, sentAt: number): RenewReply {
   if (reply === 'lost') return reply;
-  if (reply.startsWith('failed ')) return 'unanswered';
+  if (failureIn(reply)) return 'unanswered';
   const [rest, tokensUntil, waiters] = reply.split(' ');
   return {
     validUntil: certainUntil(sentAt, Number(rest)),
     tokensUntil: Number(tokensUntil),
     othersWait: waiters !== '0',
   };
+}
+
+/** What a script says went wrong with one claim ('failed <error>'), in the shape in which ioredis passes on errors of the server. */
+export function failureIn(reply: unknown): Error | undefined {
+  return typeof reply === 'string' && reply.startsWith('failed ') ? new ScriptError(reply.slice(7)) : undefined;
+}
+
+class ScriptError extends Error {
+  override readonly name = 'ReplyError';
 }
 
 /** The message that the scripts publish with a grant: claim, token, last reserved token, server now, length, record key (which may hold spaces). */

@@ -8,48 +8,67 @@ local now_ms = math.floor(now / 1000)
 if now > tonumber(ARGV[1]) then
 return {now, 'late'}
 end
-local reply, rest, span = {now}, {}, 0
-for position = 1, (#ARGV - 2) / 4 do
-span = span + 1 + ARGV[position * 4 + 1]
+local guard = '60000'
+local function digits(token)
+return string.format('%d', token)
 end
-local base
-for position = 1, (#ARGV - 2) / 4 do
-local record_key = KEYS[position * 3 - 1]
-local granted = false
-if redis.call('EXISTS', record_key, KEYS[position * 3]) == 0 then
-if not base then
-base = now
-local last = redis.pcall('SET', KEYS[1], string.format('%d', now + span - 1), 'PX', '60000', 'GET')
+local function issue(count)
+local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
 if type(last) == 'table' then
-base = nil
-elseif last and tonumber(last) >= now then
-base = tonumber(last) + 1
-redis.call('SET', KEYS[1], string.format('%d', base + span - 1), 'PX', '60000')
+return nil, last
+end
+local token = now
+if last and tonumber(last) >= now then
+token = last + 1
+redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+end
+return token
+end
+local function raise_register(top)
+local last = tonumber(redis.call('GET', KEYS[1]) or 0)
+if last >= top then
+return last
+end
+redis.call('SET', KEYS[1], digits(top), 'PX', guard)
+return top
+end
+local names, position = (#KEYS - 1) / 3, 0
+local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')
+local lease, reserve, patience, expiry
+local next_token
+local reply, rest = {now}, nil
+local free = redis.call('EXISTS', unpack(KEYS, 2, 1 + 2 * names)) == 0
+for claim in string.gmatch(ARGV[4], '%S+') do
+position = position + 1
+local new_lease, new_reserve, new_patience = next_terms()
+if new_lease then
+lease, reserve, patience = new_lease, new_reserve, new_patience
+expiry = digits(now_ms + lease)
+end
+local granted
+if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
+next_token = next_token or issue(ARGV[3])
+if next_token then
+local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full'
+local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
+granted = written and not written.err
 end
 end
-if base then
-local claim, lease = ARGV[position * 4 - 1], ARGV[position * 4]
-local token, expiry = string.format('%d', base), string.format('%d', now_ms + lease)
-local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
-if not written.err then
-granted = true
-base = base + ARGV[position * 4 + 1]
-reply[position + 1] = 'granted ' .. token .. ' ' .. lease .. ' ' .. string.format('%d', base) .. ' 0'
-base = base + 1
+if granted then
+reply[1 + position] = next_token
+next_token = next_token + 1 + reserve
+else
+rest = rest or {}
+rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience)}
 end
 end
-end
-if not granted then
-rest[#rest + 1] = position
-end
-end
-if #rest == 0 then
+if not rest then
 return reply
 end
-local register_key = KEYS[1]
+local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key
 local function choose(position)
-record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
 end
 local function isolated(work, ...)
 local ok, result = pcall(work, ...)
@@ -58,32 +77,17 @@ return result
 end
 return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', register_key) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', register_key, digits(top), 'PX', guard)
-return top
-end
 local function write(to, token, expiry, state)
 local until_ms = digits(expiry)
 redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
-local token, top = now, now + reserve
-local last = tonumber(redis.call('SET', register_key, digits(top), 'PX', guard, 'GET') or 0)
-if last >= now then
-token = last + 1
-top = token + reserve
-redis.call('SET', register_key, digits(top), 'PX', guard)
+local token, refused = issue(1 + reserve)
+if not token then
+error(refused)
 end
 write(to, token, now_ms + length, state)
-return token, top
+return token, token + reserve
 end
 local function read(text)
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
@@ -176,38 +180,71 @@ redis.call('PEXPIRE', waiters_key, patience)
 end
 return 'queued ' .. (expiry - now_ms) .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
 end
-for _, position in ipairs(rest) do
-choose(position)
-local at = position * 4 - 1
-reply[position + 1] = isolated(ask, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
+for _, asked in ipairs(rest) do
+choose(asked[1])
+reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '57212c370c47ae7e28064f4b8e677e54a18609a2',
+    sha1: '61d3bb5fbc54bd1c45e1cb73201af1b589ca3802',
   },
   release: {
     source: `local channel_prefix = ARGV[1]
-local reply, rest = {}, {}
-for position = 1, #ARGV - 1 do
-local claim = ARGV[position + 1]
-local record_key = KEYS[position * 3 - 1]
-local record = redis.pcall('GET', record_key)
-if type(record) == 'string' and string.sub(record, 1, #claim + 1) == claim .. ' ' and redis.call('EXISTS', KEYS[position * 3]) == 0 then
-redis.call('DEL', record_key)
+local names, position = (#KEYS - 1) / 3, 0
+local reply, freed, rest = {}, {}, nil
+local records = redis.call('MGET', unpack(KEYS, 2, 1 + names))
+local unwanted = redis.call('EXISTS', unpack(KEYS, 2 + names, 1 + 2 * names)) == 0
+for claim in string.gmatch(ARGV[2], '%S+') do
+position = position + 1
+local record = records[position]
+if
+record
+and string.sub(record, 1, #claim + 1) == claim .. ' '
+and (unwanted or redis.call('EXISTS', KEYS[1 + names + position]) == 0)
+then
+freed[#freed + 1] = KEYS[1 + position]
 reply[position] = 'released'
 else
-rest[#rest + 1] = position
+rest = rest or {}
+rest[#rest + 1] = {position, claim}
 end
 end
-if #rest == 0 then
-return reply
+if freed[1] then
+redis.call('DEL', unpack(freed))
+end
+if not rest then
+return 'released'
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
-local register_key = KEYS[1]
+local guard = '60000'
+local function digits(token)
+return string.format('%d', token)
+end
+local function issue(count)
+local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
+if type(last) == 'table' then
+return nil, last
+end
+local token = now
+if last and tonumber(last) >= now then
+token = last + 1
+redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+end
+return token
+end
+local function raise_register(top)
+local last = tonumber(redis.call('GET', KEYS[1]) or 0)
+if last >= top then
+return last
+end
+redis.call('SET', KEYS[1], digits(top), 'PX', guard)
+return top
+end
+local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key
 local function choose(position)
-record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
 end
 local function isolated(work, ...)
 local ok, result = pcall(work, ...)
@@ -216,32 +253,17 @@ return result
 end
 return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', register_key) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', register_key, digits(top), 'PX', guard)
-return top
-end
 local function write(to, token, expiry, state)
 local until_ms = digits(expiry)
 redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
-local token, top = now, now + reserve
-local last = tonumber(redis.call('SET', register_key, digits(top), 'PX', guard, 'GET') or 0)
-if last >= now then
-token = last + 1
-top = token + reserve
-redis.call('SET', register_key, digits(top), 'PX', guard)
+local token, refused = issue(1 + reserve)
+if not token then
+error(refused)
 end
 write(to, token, now_ms + length, state)
-return token, top
+return token, token + reserve
 end
 local function read(text)
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
@@ -311,18 +333,18 @@ end
 serve(nil)
 return outcome
 end
-for _, position in ipairs(rest) do
-choose(position)
-reply[position] = isolated(release, ARGV[position + 1])
+for _, left in ipairs(rest) do
+choose(left[1])
+reply[left[1]] = isolated(release, left[2])
 end
 return reply`,
-    sha1: '1d586c711cdeb590c16298698d6fd00e9077af6d',
+    sha1: '67f04ec027b7c3a10cd7d99654a386d009a23a5d',
   },
   renew: {
-    source: `local register_key = KEYS[1]
+    source: `local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key
 local function choose(position)
-record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
 end
 local function isolated(work, ...)
 local ok, result = pcall(work, ...)
@@ -338,12 +360,24 @@ local guard = '60000'
 local function digits(token)
 return string.format('%d', token)
 end
+local function issue(count)
+local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
+if type(last) == 'table' then
+return nil, last
+end
+local token = now
+if last and tonumber(last) >= now then
+token = last + 1
+redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+end
+return token
+end
 local function raise_register(top)
-local last = tonumber(redis.call('GET', register_key) or 0)
+local last = tonumber(redis.call('GET', KEYS[1]) or 0)
 if last >= top then
 return last
 end
-redis.call('SET', register_key, digits(top), 'PX', guard)
+redis.call('SET', KEYS[1], digits(top), 'PX', guard)
 return top
 end
 local function renew(claim, known_token, lease, reserve)
@@ -351,7 +385,7 @@ local record = redis.pcall('GET', record_key)
 local text = type(record) == 'string' and record or ''
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
 token = tonumber(token)
-if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', register_key) or 0))) then
+if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
 return 'lost'
 end
 expiry = math.max(tonumber(expiry), now_ms + lease)
@@ -377,6 +411,6 @@ local base = hold * 4 - 3
 reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: 'fd9eb48ce6dd383f480d95bec0c9f6ae79fa42ee',
+    sha1: '08d285e5f7cca9fda323d137ab5242e3d4d3bd90',
   },
 } as const;

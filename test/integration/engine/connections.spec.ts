@@ -91,7 +91,7 @@ describe('a Redis that goes away', () => {
     expect(server.port).toBe(port);
     await until(() =>
       a.acquire(unique(), { wait: 0 }).then(
-        () => true,
+        (lock) => lock.release().then(() => true),
         () => false,
       ),
     );

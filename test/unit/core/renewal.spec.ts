@@ -113,7 +113,7 @@ describe('the watchdog', () => {
     let requests = 0;
     const { onRenew } = v.backend;
     v.backend.onRenew = (holds) => {
-      requests += Math.ceil(holds.length / 500);
+      requests++;
       return onRenew(holds);
     };
     v.backend.renewed.length = 0;
@@ -121,6 +121,29 @@ describe('the watchdog', () => {
     expect(requests).toBeLessThanOrEqual(200);
     // Every lock was renewed at least every half of its lease.
     expect(v.backend.renewed.length).toBeGreaterThanOrEqual(5_000 * 4);
+  });
+
+  it('renews some hundred locks at a time, the next ones when those were answered, and leaves out who has gone meanwhile', async () => {
+    const v = new VirtualClient();
+    const locks = await Promise.all(
+      Array.from({ length: 600 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
+    );
+    const batches: number[] = [];
+    const answers: Array<() => void> = [];
+    v.backend.onRenew = async (holds) => {
+      batches.push(holds.length);
+      await new Promise<void>((answer) => answers.push(answer));
+      return holds.map(({ lease }) => v.backend.renewal(lease));
+    };
+    await v.clock.advance(3_000);
+    expect(batches).toEqual([250]);
+    await locks[599]!.release();
+    answers[0]!();
+    await settled();
+    expect(batches).toEqual([250, 250]);
+    answers[1]!();
+    await settled();
+    expect(batches).toEqual([250, 250, 99]);
   });
 
   it('of one hold that is lost goes on with the others', async () => {

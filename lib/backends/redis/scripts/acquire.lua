@@ -1,20 +1,23 @@
 --[[
-Asks for locks, one claim each for any number of names. Safe to send again: a claim that holds gets the same grant, a claim that
-waits keeps its place.
+Asks for a lock for each of some claims: grants it when it is free and nobody alive is ahead, else lets the claim stand in the
+queue, or turns it away. The same for any number of names. Safe to send again: a claim that holds gets the same grant, a claim
+that waits keeps its place.
 
-KEYS  1 register, then three for each claim: record, queue, waiters of its name (includes/layout.lua)
+KEYS  1 register, then the records, the queues, the waiters of the claims' names (includes/layout.lua)
 ARGV  1 latest server time in µs at which the sender still wants the answer
       2 prefix of the clients' channels
-      then four for each claim:
-      1 claim
-      2 lease in ms
-      3 tokens to reserve behind the granted one, for local hand-offs
-      4 ms after which a waiter that did not ask again counts as dead; 0: do not stand in the queue
+      3 how many tokens all claims together need when each is granted: 1 + what it reserves
+      4 the claims, with a space between two
+      5 their terms, with a comma between two (one for all where they are the same): '<lease> <reserve> <patience>'
+          lease     in ms
+          reserve   tokens to reserve behind the granted one, for local hand-offs
+          patience  ms after which a waiter that did not ask again counts as dead; 0: do not stand in the queue
 REPLY {now µs, then for each claim one of
+        <token>                                                                       granted as asked for; nobody waits
         'granted <token> <lease ms> <last reserved token> <waiters behind>'
         'contended <rest of the holder's lease in ms>'
         'queued <rest of the holder's lease in ms> <waiters ahead> <heard | asked>'   asked: nobody listens on the claim's channel
-        'failed <error>'                                                             nothing was granted to this claim
+        'failed <error>'                                                              nothing was granted to this claim
       } or {now µs, 'late'}
 INVARIANT  At most one holder. Nobody who is alive and asked earlier is overtaken. 'late' changed nothing.
 ]]
@@ -23,45 +26,42 @@ local channel_prefix = ARGV[2]
 if now > tonumber(ARGV[1]) then
   return {now, 'late'}
 end
+-- include: register.lua
 
+local names, position = (#KEYS - 1) / 3, 0
+local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')
+local lease, reserve, patience, expiry
+local next_token
+local reply, rest = {now}, nil
 -- What nobody holds and nobody waits for is granted before anything else is even defined: most calls end here. The register is
 -- written once for all of them. Whatever fails, or is not free, is left to the part below.
-local reply, rest, span = {now}, {}, 0
-for position = 1, (#ARGV - 2) / 4 do
-  span = span + 1 + ARGV[position * 4 + 1]
-end
-local base
-for position = 1, (#ARGV - 2) / 4 do
-  local record_key = KEYS[position * 3 - 1]
-  local granted = false
-  if redis.call('EXISTS', record_key, KEYS[position * 3]) == 0 then
-    if not base then
-      base = now
-      local last = redis.pcall('SET', KEYS[1], string.format('%d', now + span - 1), 'PX', '60000', 'GET')
-      if type(last) == 'table' then
-        base = nil
-      elseif last and tonumber(last) >= now then
-        base = tonumber(last) + 1
-        redis.call('SET', KEYS[1], string.format('%d', base + span - 1), 'PX', '60000')
-      end
-    end
-    if base then
-      local claim, lease = ARGV[position * 4 - 1], ARGV[position * 4]
-      local token, expiry = string.format('%d', base), string.format('%d', now_ms + lease)
-      local written = redis.pcall('SET', record_key, claim .. ' ' .. token .. ' ' .. expiry .. ' full', 'PXAT', expiry)
-      if not written.err then
-        granted = true
-        base = base + ARGV[position * 4 + 1]
-        reply[position + 1] = 'granted ' .. token .. ' ' .. lease .. ' ' .. string.format('%d', base) .. ' 0'
-        base = base + 1
-      end
+local free = redis.call('EXISTS', unpack(KEYS, 2, 1 + 2 * names)) == 0
+for claim in string.gmatch(ARGV[4], '%S+') do
+  position = position + 1
+  local new_lease, new_reserve, new_patience = next_terms()
+  if new_lease then
+    lease, reserve, patience = new_lease, new_reserve, new_patience
+    expiry = digits(now_ms + lease)
+  end
+  local granted
+  if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
+    next_token = next_token or issue(ARGV[3])
+    if next_token then
+      local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full'
+      -- NX: the same name may stand in this command twice.
+      local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
+      granted = written and not written.err
     end
   end
-  if not granted then
-    rest[#rest + 1] = position
+  if granted then
+    reply[1 + position] = next_token
+    next_token = next_token + 1 + reserve
+  else
+    rest = rest or {}
+    rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience)}
   end
 end
-if #rest == 0 then
+if not rest then
   return reply
 end
 
@@ -118,9 +118,8 @@ local function ask(claim, lease, reserve, patience)
   return 'queued ' .. (expiry - now_ms) .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
 end
 
-for _, position in ipairs(rest) do
-  choose(position)
-  local at = position * 4 - 1
-  reply[position + 1] = isolated(ask, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
+for _, asked in ipairs(rest) do
+  choose(asked[1])
+  reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply

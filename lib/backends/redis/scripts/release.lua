@@ -2,31 +2,42 @@
 Gives claims up, whatever became of them: frees the lock when one holds (and hands it to the next waiter in the same step),
 takes it out of the queue when it waits.
 
-KEYS  1 register, then three for each claim: record, queue, waiters of its name (includes/layout.lua)
-ARGV  1 prefix of the clients' channels, then the claims
-REPLY for each claim 'released' | 'cancelled' | 'absent' | 'failed <error>'
+KEYS  1 register, then the records, the queues, the waiters of the claims' names (includes/layout.lua)
+ARGV  1 prefix of the clients' channels
+      2 the claims, with a space between two
+REPLY 'released' when every claim was; else for each claim 'released' | 'cancelled' | 'absent' | 'failed <error>'
 INVARIANT  A claim that neither holds nor waits changes nothing for anybody.
 ]]
 local channel_prefix = ARGV[1]
-
+local names, position = (#KEYS - 1) / 3, 0
+local reply, freed, rest = {}, {}, nil
 -- What nobody waits for is freed before anything else is even defined: most calls end here.
-local reply, rest = {}, {}
-for position = 1, #ARGV - 1 do
-  local claim = ARGV[position + 1]
-  local record_key = KEYS[position * 3 - 1]
-  local record = redis.pcall('GET', record_key)
-  if type(record) == 'string' and string.sub(record, 1, #claim + 1) == claim .. ' ' and redis.call('EXISTS', KEYS[position * 3]) == 0 then
-    redis.call('DEL', record_key)
+local records = redis.call('MGET', unpack(KEYS, 2, 1 + names))
+local unwanted = redis.call('EXISTS', unpack(KEYS, 2 + names, 1 + 2 * names)) == 0
+for claim in string.gmatch(ARGV[2], '%S+') do
+  position = position + 1
+  local record = records[position]
+  if
+    record
+    and string.sub(record, 1, #claim + 1) == claim .. ' '
+    and (unwanted or redis.call('EXISTS', KEYS[1 + names + position]) == 0)
+  then
+    freed[#freed + 1] = KEYS[1 + position]
     reply[position] = 'released'
   else
-    rest[#rest + 1] = position
+    rest = rest or {}
+    rest[#rest + 1] = {position, claim}
   end
 end
-if #rest == 0 then
-  return reply
+if freed[1] then
+  redis.call('DEL', unpack(freed))
+end
+if not rest then
+  return 'released'
 end
 
 -- include: clock.lua
+-- include: register.lua
 -- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
@@ -49,8 +60,8 @@ local function release(claim)
   return outcome
 end
 
-for _, position in ipairs(rest) do
-  choose(position)
-  reply[position] = isolated(release, ARGV[position + 1])
+for _, left in ipairs(rest) do
+  choose(left[1])
+  reply[left[1]] = isolated(release, left[2])
 end
 return reply

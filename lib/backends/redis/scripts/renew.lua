@@ -1,7 +1,7 @@
 --[[
 Lengthens leases, any number at once. The first renewal of a pushed grant makes it a full one.
 
-KEYS  1 register, then three for each hold: record, queue, waiters (includes/layout.lua)
+KEYS  1 register, then the records, the queues, the waiters of the holds' names (includes/layout.lua)
 ARGV  four for each hold: claim, its token (or a later one of its block), lease in ms, tokens to reserve behind that token
 REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <waiters>'}
 INVARIANT  Never shortens a lease, never touches a record of another claim or of another grant of the same claim. What is wrong
@@ -17,7 +17,7 @@ local function renew(claim, known_token, lease, reserve)
   local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
   token = tonumber(token)
   -- A later token of the block is below the register, or below the clock when that has expired: nobody can raise the register beyond.
-  if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', register_key) or 0))) then
+  if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
     return 'lost'
   end
   expiry = math.max(tonumber(expiry), now_ms + lease)

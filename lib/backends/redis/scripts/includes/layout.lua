@@ -3,12 +3,13 @@
 -- waiters   hash: claim -> '<alive until ms> <lease ms> <reserve> <heard|asked|deaf>', what was known of it when last looked at:
 --           heard: its client listened; asked: it asked though its client did not listen; deaf: not reached since it asked
 -- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it
-local register_key = KEYS[1]
+-- KEYS are the register, then all records, all queues, all waiters: each in the order of the claims.
+local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key
 
 -- What the functions below work on: the name of the script's n-th claim.
 local function choose(position)
-  record_key, queue_key, waiters_key = KEYS[position * 3 - 1], KEYS[position * 3], KEYS[position * 3 + 1]
+  record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
 end
 
 -- What is wrong with one name (a foreign type on its key) is no matter of the others.
