@@ -6,6 +6,7 @@ import { readOptions } from './core/options.js';
 import { applicationLockErrorFilter } from './filters/application-lock-error.filter.js';
 import { located } from './interceptor/error-location.js';
 import { FlowBoundaryInterceptor } from './interceptor/flow-boundary.interceptor.js';
+import { TransportBoundary } from './interceptor/transport-boundary.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { LockExplorer } from './redis-lock.explorer.js';
 import { moduleRefusals } from './redis-lock.messages.js';
@@ -104,6 +105,12 @@ function providersOf(name: string): Provider[] {
       inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
     },
     { provide: APP_INTERCEPTOR, useClass: FlowBoundaryInterceptor },
+    {
+      provide: TransportBoundary,
+      useFactory: (options: RedisLockAsyncOptions, host: HttpAdapterHost, application: ModulesContainer) =>
+        new TransportBoundary(application, host, applicationLockErrorFilter(application, options.httpErrors, host)),
+      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
+    },
   ];
 }
 

@@ -57,6 +57,7 @@ function lock(
   const declaredType: unknown = Reflect.getMetadata('design:returntype', target, property);
   const method = new LockedMethod({
     where,
+    property,
     key: compileKey(key, shape, params),
     keyWithoutArguments: typeof key === 'function' || !String(key).includes('#{'),
     kind: resultKind({ form: shape?.form, declaredType, returns }),

@@ -19,6 +19,11 @@ export abstract class LockError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.key = options.key;
   }
+
+  /** What GraphQL servers send beside the message of whatever a resolver throws, also where no filter of Nest is asked. */
+  get extensions(): { readonly code: LockErrorCode } {
+    return { code: this.code };
+  }
 }
 
 /** Something was written wrongly: a template, an option, a key. Refused at once, nothing was sent to Redis. */

@@ -12,7 +12,7 @@ export async function* aroundIterable<T, R, N>(
   const scope = await enter();
   let outcome: 'worked' | 'failed' = 'worked';
   try {
-    return yield* inFlow(
+    return yield* iterateIn(
       scope,
       scope.run(() => work(scope)[Symbol.asyncIterator]()),
     );
@@ -24,8 +24,8 @@ export async function* aroundIterable<T, R, N>(
   }
 }
 
-/** `yield*` hands `next`, `return` and `throw` on to the work; this runs each of them in the flow. */
-function inFlow<T, R, N>(scope: LockScope, iterator: AsyncIterator<T, R, N>): AsyncIterable<T, R, N> {
+/** Runs every step in the flow. `yield*` hands `next`, `return` and `throw` on. */
+export function iterateIn<T, R, N>(scope: LockScope, iterator: AsyncIterator<T, R, N>): AsyncIterable<T, R, N> {
   const steps: AsyncIterator<T, R, N> = { next: (...sent) => scope.run(() => iterator.next(...sent)) };
   // `yield*` looks whether these exist.
   if (iterator.return) steps.return = (value) => scope.run(() => iterator.return!(value));

@@ -27,13 +27,20 @@ export const kindRefusals = {
     ),
 } as const;
 
-/** Calls of a locked method; the method was not run. */
+/** Calls of a locked method; where nothing else is said, the method was not run. */
 export const callRefusals = {
   /** The instance was not made by Nest: `new`, or a request-scoped or transient `useFactory`. */
   withoutConnection: (method: string, connection: string) =>
     wrong(
       `${method}: this object has no lock connection ('${connection}'), so the method was not run. Nest gives it to what it creates itself: ` +
         'list the class as a provider or controller (in a request-scoped or transient useFactory: make it by ModuleRef.create), and import RedisLockModule.forRoot().',
+    ),
+
+  /** It has run, and its Observable was not subscribed to: who would is not known. In a controller the response is waited for instead. */
+  lateObservable: (method: string) =>
+    wrong(
+      `${method}: the method is async and answers an Observable, which runs when the lock has gone. Answer the Observable itself: ` +
+        'no async, what is to be awaited inside of it (defer(async () => …)), and the return type Observable<…>.',
     ),
 
   /** A key function reads what its argument does not have: perhaps it expects the ExecutionContext, and LockInterceptor is not there. What it threw is the `cause`. */

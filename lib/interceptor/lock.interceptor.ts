@@ -55,9 +55,12 @@ export class LockInterceptor implements NestInterceptor {
           isWaiting = false;
         }
       };
-      inFlow(enter).then(
-        (scope) => new HandlerStay(method, context, scope, subscriber, answer).begin(() => next.handle()),
-        (error: unknown) => subscriber.error(error),
+      // With what follows: it belongs to the new flow as well.
+      void inFlow(() =>
+        enter().then(
+          (scope) => new HandlerStay(method, context, scope, subscriber, answer).begin(() => next.handle()),
+          (error: unknown) => subscriber.error(error),
+        ),
       );
     });
   }

@@ -8,13 +8,15 @@ import { aroundPromise } from './around-promise.js';
 import { connectionOf } from './connection-finder.js';
 import { located } from './error-location.js';
 import type { HandlerPassage } from './handler-passage.js';
+import { type HttpAnswer, answerOf } from './http-answer.js';
 import { callRefusals } from './interceptor.messages.js';
-import { endOfStream } from './streamed-result.js';
 import type { ResultKind } from './result-kind.js';
+import { endOf, unfinished } from './unfinished-result.js';
 
 export interface LockedMethodSettings {
   /** `ProductService.buy`, for messages. */
   readonly where: string;
+  readonly property: string | symbol;
   readonly key: KeyOfArguments;
   /** Whether the key is a function, or constant: then it can be made of something else than the method's arguments. */
   readonly keyWithoutArguments: boolean;
@@ -55,7 +57,8 @@ export class LockedMethod {
 
   /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
   around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
-    return this.guard((signal) => this.enter(instance, args, signal), work);
+    const answer = answerOf(instance, this.settings.property);
+    return this.guard((signal) => this.enter(instance, args, signal), work, answer);
   }
 
   /** Runs the work under the lock that LockInterceptor holds for it. */
@@ -79,12 +82,22 @@ export class LockedMethod {
     );
   }
 
-  private guard(enter: (signal?: AbortSignal) => Promise<LockScope>, work: (scope: LockScope) => unknown): unknown {
-    switch (this.settings.kind) {
+  /** @param answer where the result goes, if the call is a request's. */
+  private guard(
+    enter: (signal?: AbortSignal) => Promise<LockScope>,
+    work: (scope: LockScope) => unknown,
+    answer?: HttpAnswer,
+  ): unknown {
+    const { kind, where } = this.settings;
+    switch (kind) {
       case 'promise':
-        return aroundPromise(() => enter(), work, endOfStream);
+        return aroundPromise(
+          () => enter(),
+          work,
+          (result, scope) => unfinished(result, scope, where, answer),
+        );
       case 'observable':
-        return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1]);
+        return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1], (last) => endOf(last, answer));
       case 'iterable':
         return this.iterable(() => aroundIterable(() => enter(), work as Parameters<typeof aroundIterable>[1]));
     }

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { startFlow } from '../core/lock-flow.js';
+import { inRequest } from './http-answer.js';
 
 const begun = new WeakSet<ExecutionContext>();
 
@@ -11,5 +12,5 @@ const begun = new WeakSet<ExecutionContext>();
 export function requestFlow(context: ExecutionContext): <T>(fn: () => T) => T {
   if (begun.has(context)) return (fn) => fn();
   begun.add(context);
-  return startFlow;
+  return (fn) => startFlow(() => inRequest(context, fn));
 }

@@ -150,6 +150,22 @@ describe('an Observable', () => {
   });
 });
 
+describe('a promise', () => {
+  it('that brings an Observable is refused, with what to write instead: it would run when the lock has gone', async () => {
+    class Stream {
+      @DistributedLock('p')
+      async watch() {
+        return of(1);
+      }
+    }
+    await expect(connection.inject(new Stream()).watch()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringMatching(/^Stream\.watch: the method is async and answers an Observable.*no async/),
+    });
+    expect(connection.events).toEqual(['enter p', 'leave p failed']);
+  });
+});
+
 describe('an async iterable', () => {
   class Pages {
     @DistributedLock('i:#{id}')

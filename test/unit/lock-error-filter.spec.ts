@@ -37,8 +37,45 @@ describe('LockErrorFilter', () => {
     }
   });
 
-  it.each(['graphql', 'ws', 'something new'])('throws the error on in the context %p', (type) => {
-    expect(() => new LockErrorFilter({} as HttpAdapterHost).catch(error, contextOf(type))).toThrow(error);
+  it('throws the error on as it is in a context that it does not know', () => {
+    expect(() => new LockErrorFilter({} as HttpAdapterHost).catch(error, contextOf('something new'))).toThrow(error);
+  });
+
+  it('throws in GraphQL what its servers send: general words, and the code among the extensions', () => {
+    const taken = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', retryAfter: 1000.5 });
+    const thrown = (() => {
+      try {
+        return new LockErrorFilter({} as HttpAdapterHost).catch(taken, contextOf('graphql'));
+      } catch (caught) {
+        return caught as Error;
+      }
+    })() as Error;
+    expect(thrown).toMatchObject({ cause: taken, extensions: { code: 'LOCK_CONTENDED', retryAfter: 1001 } });
+    expect(thrown.message).not.toContain('secret');
+  });
+
+  it.each([
+    ['a WebSocket, whose own emit stays in this process', true],
+    ['a client of socket.io', false],
+  ])('sends the event "exception" to %s', (_what, isNative) => {
+    const sent: unknown[] = [];
+    const emitted: unknown[][] = [];
+    const client = {
+      emit: (...event: unknown[]) => emitted.push(event),
+      ...(isNative && { readyState: 1, send: (text: string) => sent.push(JSON.parse(text)) }),
+    };
+    const host = {
+      getType: () => 'ws',
+      switchToWs: () => ({ getClient: () => client, getPattern: () => 'buy', getData: () => ({ id: 1 }) }),
+    } as unknown as ArgumentsHost;
+    expect(new LockErrorFilter({} as HttpAdapterHost).catch(error, host)).toBeUndefined();
+    const data = {
+      status: 'error',
+      code: 'LOCK_UNAVAILABLE',
+      message: 'The service cannot handle the request now. Try again later.',
+      cause: { pattern: 'buy', data: { id: 1 } },
+    };
+    expect([sent, emitted]).toEqual(isNative ? [[{ event: 'exception', data }], []] : [[], [['exception', data]]]);
   });
 
   it.each([
