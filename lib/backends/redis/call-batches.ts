@@ -61,11 +61,14 @@ export class CallBatches {
   private readonly flush = (): void => {
     const { batches } = this;
     this.batches = [];
-    for (const { script, calls } of batches) {
-      if (script === 'acquire') this.sendAcquires(calls);
-      else this.sendReleases(calls);
-    }
+    if (batches.length === 1) this.send(batches[0]!);
+    else this.connection.together(() => batches.forEach((batch) => this.send(batch)));
   };
+
+  private send({ script, calls }: Batch): void {
+    if (script === 'acquire') this.sendAcquires(calls);
+    else this.sendReleases(calls);
+  }
 
   private sendAcquires(calls: readonly AcquireCall[]): void {
     const { connection } = this;

@@ -30,7 +30,6 @@ export class CommandConnection {
   /** Commands that have ended, and how many had when the oldest one got more time after a stall. */
   private ended = 0;
   private spared = -1;
-  private corked = false;
   private closed = false;
   private lastError: unknown;
   private silentSince: number | undefined;
@@ -109,6 +108,14 @@ export class CommandConnection {
   run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
     this.begin();
     return this.redis.evalsha(scripts[name].sha1, keyCount, ...args).then(this.answered, this.failed);
+  }
+
+  /** One packet for everything that `send` sends. */
+  together(send: () => void): void {
+    const stream = streamOf(this.redis);
+    stream?.cork();
+    send();
+    stream?.uncork();
   }
 
   /** Gives the server the scripts again: SCRIPT FLUSH, or a server that was restarted behind a proxy. */
@@ -202,15 +209,6 @@ export class CommandConnection {
   private begin(): void {
     this.sent.push(performance.now());
     this.watch(this.commandTimeout);
-    const stream = streamOf(this.redis);
-    if (this.corked || !stream) return;
-    // One packet for everything that is sent in this turn of the event loop.
-    this.corked = true;
-    stream.cork();
-    process.nextTick(() => {
-      this.corked = false;
-      stream.uncork();
-    });
   }
 
   private end(): void {

@@ -132,7 +132,8 @@ export class Monitor {
       if (/^eval(sha)?$/i.test(command)) {
         // One command may carry several claims.
         const script = names.get(rest[0]!) ?? command;
-        for (const claim of rest.filter((arg) => CLAIM.test(arg))) this.runs.push({ script, claim });
+        for (const claim of rest.flatMap((arg) => arg.split(' ')).filter((word) => CLAIM.test(word)))
+          this.runs.push({ script, claim });
       } else if (command === 'PUBLISH') {
         this.published.push(rest[1]!.split(' ')[0]!);
       } else if (command === 'echo' && rest[0] === 'mark') {
