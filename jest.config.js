@@ -30,6 +30,13 @@ export default {
     room('conformance', { redis: true }),
     room('integration', { redis: true }),
     room('fault', { redis: true }),
+    // What local hand-off could change, without it.
+    {
+      ...room('fault', { redis: true }),
+      displayName: 'fault-strict',
+      testMatch: ['links', 'process-death', 'restart'].map((name) => `<rootDir>/test/fault/${name}.spec.ts`),
+      setupFiles: ['<rootDir>/test/fault/support/strict-fairness.mjs'],
+    },
     room('e2e', { redis: true }),
   ],
 };

@@ -3,6 +3,9 @@ import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
 import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
 
+/** The tests run twice: with local hand-off, and (jest project `fault-strict`) without. */
+const fairness = process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff';
+
 export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
 
 /**
@@ -21,7 +24,7 @@ export class Locker {
     this.backend = new RedisBackend({ redis, commandTimeout: 2000, poll: '1m', ...options, log });
     this.client = new LockClient(
       this.backend,
-      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+      { defaults: { ...lockDefaults, fairness }, maxWaiters: 10_000, maxLocalHandoffs: 16 },
       log,
     );
   }

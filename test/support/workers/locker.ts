@@ -35,7 +35,11 @@ const backend = new RedisBackend({
 });
 const client = new LockClient(
   backend,
-  { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+  {
+    defaults: { ...lockDefaults, fairness: process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff' },
+    maxWaiters: 10_000,
+    maxLocalHandoffs: 16,
+  },
   {
     log: tell,
     warn: tell,
