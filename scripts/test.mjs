@@ -1,6 +1,6 @@
 /**
- * Everything a change must pass: lint, jest room by room, and the packed package. The last line is
- * `N passed, N failed` (with `, N skipped` if any), over jest's tests and the package's checks; a step that fails
+ * Everything a change must pass: lint, jest room by room, the formal model, and the packed package. The last line is
+ * `N passed, N failed` (with `, N skipped` if any), over jest's tests and the checks of model and package; a step that fails
  * without tests of its own (lint, a suite that cannot be loaded, a process that does not end) counts as one failure.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -60,10 +60,15 @@ async function jest(rooms, args) {
   total.failed += code !== 0 && failed === 0 ? 1 : failed;
 }
 
-async function packageCheck() {
-  heading('the packed package');
-  const file = join(results, 'package.json');
-  const { code } = await runNode([join(root, 'test', 'package', 'check.mjs'), '--report', file], { echo: true });
+/**
+ * A check of its own: a program that prints what it does and reports its numbers.
+ * @param {string} title
+ * @param {string} room under test/
+ */
+async function check(title, room) {
+  heading(title);
+  const file = join(results, `${room}.json`);
+  const { code } = await runNode([join(root, 'test', room, 'check.mjs'), '--report', file], { echo: true });
   const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { passed: 0, failed: 0, skipped: 0 };
   total.passed += report.passed;
   total.skipped += report.skipped;
@@ -75,7 +80,8 @@ total.failed += (await lint()).length;
 await jest(['unit', 'types', 'conformance', 'integration'], ['--maxWorkers=2']);
 // One after the other: they stop processes and watch clocks, and a busy neighbour would be one more fault.
 await jest(['fault', 'fault-strict', 'e2e'], ['--runInBand']);
-await packageCheck();
+await check('the formal model', 'model');
+await check('the packed package', 'package');
 
 heading('all');
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
