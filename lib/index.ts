@@ -20,6 +20,7 @@ export type {
   RenewReply,
   RenewRequest,
 } from './core/lock-backend.js';
+export type { LockFinding, LockFindingCode } from './core/lock-finding.js';
 export { currentLock } from './core/lock-flow.js';
 export type { LockOptions } from './core/options.js';
 export {

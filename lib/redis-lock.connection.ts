@@ -1,20 +1,25 @@
 import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import type { LockBackend } from './core/lock-backend.js';
 import type { LockClient } from './core/lock-client.js';
+import type { LockFinding } from './core/lock-finding.js';
 import type { Lock } from './core/lock.js';
+import type { LockPlace } from './core/lock-place.js';
 import type { LockLog } from './core/lock-log.js';
 import type { LockScope } from './core/lock-scope.js';
 import type { ResolvedLockOptions } from './core/options.js';
+import type { NestingWatch } from './doctor/nesting.watch.js';
 import { LockConfigurationError } from './errors/lock-errors.js';
 import { applicationRefusals, startLines } from './redis-lock.messages.js';
 
 export interface LockConnectionSettings {
   /** The connection's name, for messages. */
   readonly name: string;
-  /** Whether an unreachable Redis stops the start of the application. */
+  /** Whether an unreachable Redis stops the start of the application. What the doctor finds is the doctor's business. */
   readonly strict: boolean;
   /** Milliseconds that running work gets when the application closes. */
   readonly shutdownTimeout: number;
+  /** Where locks inside each other are watched. */
+  readonly nesting?: NestingWatch | undefined;
 }
 
 /** A backend calls the events of one client: it is taken by the connection that starts, until that has closed. */
@@ -39,11 +44,17 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     private readonly log: LockLog,
   ) {}
 
-  enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
-    return this.started ? this.client.enter(name, options) : this.usable().then(() => this.client.enter(name, options));
+  /** @param place for the watch over locks inside each other */
+  enter(name: string, options: ResolvedLockOptions, place?: LockPlace): Promise<LockScope> {
+    const { nesting } = this.settings;
+    return nesting && place
+      ? nesting.watch(name, options, place, () => this.take(name, options))
+      : this.take(name, options);
   }
 
-  acquire(name: string, options: ResolvedLockOptions): Promise<Lock> {
+  /** Opens no flow: it may stand inside other locks, and none stands inside it. */
+  acquire(name: string, options: ResolvedLockOptions, place?: LockPlace): Promise<Lock> {
+    if (place) this.settings.nesting?.asked(name, options, place);
     return this.started
       ? this.client.acquire(name, options)
       : this.usable().then(() => this.client.acquire(name, options));
@@ -56,6 +67,11 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   get name(): string {
     return this.settings.name;
+  }
+
+  /** Whether calls should say their place. */
+  get watchesNesting(): boolean {
+    return this.settings.nesting !== undefined;
   }
 
   /**
@@ -72,6 +88,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     throw failure;
   }
 
+  /** What the backend says against its server; nothing where that cannot be asked, which is told elsewhere. Never rejects. */
+  async examine(): Promise<readonly LockFinding[]> {
+    if (await this.start()) return [];
+    return (await this.client.backend.examine?.()) ?? [];
+  }
+
   onModuleDestroy(): void {
     // Begun here, awaited below: other modules' hooks may be what the running work still needs. A failure shows there too.
     this.close().catch(() => undefined);
@@ -79,6 +101,10 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.close();
+  }
+
+  private take(name: string, options: ResolvedLockOptions): Promise<LockScope> {
+    return this.started ? this.client.enter(name, options) : this.usable().then(() => this.client.enter(name, options));
   }
 
   /** Connects once, answers what went wrong with it, never rejects: the client goes on trying by itself. */

@@ -1,10 +1,10 @@
 import type { OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import { type ConnectionFinder, findConnectionsWith } from './interceptor/connection-finder.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
 import { assertLockable } from './interceptor/lock.interceptor.js';
 import { refuseUnsubscribed } from './interceptor/unsubscribed.js';
+import { instancesOf, objectsOf, wrappersOf } from './nest-instances.reader.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { applicationRefusals as refusals } from './redis-lock.messages.js';
 
@@ -25,7 +25,7 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
   find(instance: object, name: string): LockConnection | undefined {
     const { connection } = this;
     if (connection.name !== name || connection.isClosing) return undefined;
-    for (const own of this.instances()) if (own === instance) return connection;
+    for (const own of instancesOf(this.modules)) if (own === instance) return connection;
     return undefined;
   }
 
@@ -37,9 +37,8 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
 
   private bind(): void {
     const connections = this.connections();
-    // In place of what is made for each request, Nest keeps an object of the class: it is looked at, too.
-    for (const sample of objectsOf(this.wrappers())) refuseUnsubscribed(sample);
-    for (const instance of this.instances()) {
+    for (const sample of objectsOf(wrappersOf(this.modules))) refuseUnsubscribed(sample);
+    for (const instance of instancesOf(this.modules)) {
       for (const method of methodsOf(instance)) assertLockable(instance.constructor as Type, method);
       for (const [name, slot] of connectionsWanted(instance)) {
         const bound = (instance as Bindable)[slot];
@@ -64,28 +63,6 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
       }
     }
     return found;
-  }
-
-  /** Every object that lives as long as the application. */
-  private *instances(): Iterable<object> {
-    for (const wrapper of this.wrappers()) {
-      if (wrapper.isTransient) yield* objectsOf(wrapper.getStaticTransientInstances());
-      else if (wrapper.isDependencyTreeStatic()) yield* objectsOf([wrapper]);
-    }
-  }
-
-  private *wrappers(): Iterable<InstanceWrapper> {
-    for (const { providers, controllers, injectables } of this.modules.values()) {
-      yield* providers.values();
-      yield* controllers.values();
-      yield* injectables.values();
-    }
-  }
-}
-
-function* objectsOf(hosts: Iterable<{ instance?: unknown } | undefined>): Iterable<object> {
-  for (const host of hosts) {
-    if (typeof host?.instance === 'object' && host.instance !== null) yield host.instance;
   }
 }
 

@@ -29,6 +29,10 @@ export const moduleRefusals = {
   twoPlaces: (option: string) =>
     wrong(`${option}: stands beside 'backend'; the locks live in one place, give one of the two.`),
 
+  /** `ignoreFindings` is neither `'all'` nor a list. */
+  noFindings: (given: unknown) =>
+    wrong(`ignoreFindings: ${describe(given)} given; write 'all', or codes: ['LOCK_DOCTOR_PERSISTENCE', …].`),
+
   /** A backend without `acquire`. */
   noBackend: (given: unknown) => wrong(`backend: ${describe(given)} given, a LockBackend expected.`),
 } as const;

@@ -3,6 +3,9 @@ import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '
 import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.js';
 import { LockClient } from './core/lock-client.js';
 import { readOptions } from './core/options.js';
+import { FindingLog } from './doctor/finding-log.js';
+import { LockDoctor } from './doctor/lock.doctor.js';
+import { watchNesting } from './doctor/nesting.watch.js';
 import { applicationLockErrorFilter } from './filters/application-lock-error.filter.js';
 import { located } from './interceptor/error-location.js';
 import { FlowBoundaryInterceptor } from './interceptor/flow-boundary.interceptor.js';
@@ -85,8 +88,9 @@ function providersOf(name: string): Provider[] {
   return [
     {
       provide: connectionToken(name),
-      useFactory: (options: RedisLockAsyncOptions) => connect(name, options),
-      inject: [MODULE_OPTIONS_TOKEN],
+      useFactory: (options: RedisLockAsyncOptions, application: ModulesContainer) =>
+        connect(name, options, application),
+      inject: [MODULE_OPTIONS_TOKEN, ModulesContainer],
     },
     {
       provide: serviceToken(name),
@@ -104,6 +108,11 @@ function providersOf(name: string): Provider[] {
         applicationLockErrorFilter(application, options.httpErrors, host),
       inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
     },
+    {
+      provide: LockDoctor,
+      useFactory: doctorFor,
+      inject: [ModulesContainer, connectionToken(name), HttpAdapterHost, MODULE_OPTIONS_TOKEN],
+    },
     { provide: APP_INTERCEPTOR, useClass: FlowBoundaryInterceptor },
     {
       provide: TransportBoundary,
@@ -114,7 +123,7 @@ function providersOf(name: string): Provider[] {
   ];
 }
 
-function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
+function connect(name: string, options: RedisLockAsyncOptions, application: ModulesContainer): LockConnection {
   const { shutdownTimeout, strict, ...settings } = located(forRootAsync, () => {
     const resolved = resolveModuleOptions(options);
     refuseExtras(options);
@@ -122,7 +131,19 @@ function connect(name: string, options: RedisLockAsyncOptions): LockConnection {
   });
   const log = new Logger(RedisLockModule.name);
   const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
-  return new LockConnection(new LockClient(backend, settings, log), { name, strict, shutdownTimeout }, log);
+  const nesting = watchNesting(application, name, settings, log);
+  return new LockConnection(new LockClient(backend, settings, log), { name, strict, shutdownTimeout, nesting }, log);
+}
+
+function doctorFor(
+  application: ModulesContainer,
+  connection: LockConnection,
+  host: HttpAdapterHost,
+  options: RedisLockAsyncOptions,
+): LockDoctor {
+  const { strict, ignoreFindings } = resolveModuleOptions(options);
+  const log = new FindingLog(new Logger(RedisLockModule.name), ignoreFindings);
+  return new LockDoctor(application, connection, host, log, strict);
 }
 
 function redisOptions({

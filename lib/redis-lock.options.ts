@@ -3,7 +3,9 @@ import { describe } from './core/describe.js';
 import { type Duration, parseDuration } from './core/duration.js';
 import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
 import type { RedisConnection } from './backends/redis/index.js';
+import { type LockFindingCode, findingCodes } from './core/lock-finding.js';
 import { inputRefusals } from './core/refusals.js';
+import type { IgnoredFindings } from './doctor/finding-log.js';
 import { moduleRefusals as refusals } from './redis-lock.messages.js';
 import { defaultConnection } from './redis-lock.tokens.js';
 
@@ -59,10 +61,22 @@ export interface RedisLockModuleOptions extends LockDefaults {
    */
   shutdownTimeout?: Duration;
   /**
-   * Whether the application refuses to start while Redis cannot be reached. Without, it starts, and its locks reject with LOCK_UNAVAILABLE.
+   * Whether the application refuses to start while Redis cannot be reached, and when the start-up doctor finds a mistake. Without, it
+   * starts: its locks reject with LOCK_UNAVAILABLE until Redis is there, and findings are warnings in the log.
    * @default false
    */
   strict?: boolean;
+  /**
+   * Findings of the doctor that are of no interest here, by their codes, or 'all' of them.
+   * @default [] none is ignored
+   */
+  ignoreFindings?: 'all' | readonly LockFindingCode[];
+  /**
+   * Whether locks that are taken inside each other are watched: orders that can deadlock, and fixed leases that end while their holder waits
+   * for another lock, are told once each. Costs some microseconds a lock.
+   * @default true, and false where NODE_ENV is 'production'
+   */
+  checkNesting?: boolean;
   /**
    * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, in the whole application: with several connections, false
    * at one of them turns it off.
@@ -85,6 +99,8 @@ export interface ResolvedModuleOptions {
   readonly maxLocalHandoffs: number;
   readonly shutdownTimeout: number;
   readonly strict: boolean;
+  readonly ignoreFindings: IgnoredFindings;
+  readonly checkNesting: boolean;
   readonly httpErrors: boolean;
 }
 
@@ -93,12 +109,22 @@ export const moduleDefaults = {
   maxLocalHandoffs: 16,
   shutdownTimeout: 10_000,
   strict: false,
+  ignoreFindings: [],
   httpErrors: true,
 } as const;
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
 const redisNames = ['redis', 'keyPrefix', 'commandTimeout', 'poll'] as const;
-const ownNames = ['backend', 'maxWaiters', 'maxLocalHandoffs', 'shutdownTimeout', 'strict', 'httpErrors'] as const;
+const ownNames = [
+  'backend',
+  'maxWaiters',
+  'maxLocalHandoffs',
+  'shutdownTimeout',
+  'strict',
+  'ignoreFindings',
+  'checkNesting',
+  'httpErrors',
+] as const;
 const extraNames = ['name', 'isGlobal'] as const;
 const names = [...redisNames, ...ownNames, ...defaultNames, ...extraNames] as const;
 
@@ -107,8 +133,9 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
   const given = readOptions('options', options, names);
   assertOnePlace(given);
   assertRedis(given);
-  const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, httpErrors } = {
+  const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, ignoreFindings, checkNesting, httpErrors } = {
     ...moduleDefaults,
+    checkNesting: process.env['NODE_ENV'] !== 'production',
     ...withoutUndefined(given),
   };
   return {
@@ -117,8 +144,16 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
     maxLocalHandoffs: wholeNumber('maxLocalHandoffs', maxLocalHandoffs, 0),
     shutdownTimeout: parseDuration('shutdownTimeout', shutdownTimeout, { min: 0 }),
     strict: oneOf('strict', strict, [true, false]),
+    ignoreFindings: findingsToIgnore(ignoreFindings),
+    checkNesting: oneOf('checkNesting', checkNesting, [true, false]),
     httpErrors: oneOf('httpErrors', httpErrors, [true, false]),
   };
+}
+
+function findingsToIgnore(given: unknown): IgnoredFindings {
+  if (given === 'all') return given;
+  if (!Array.isArray(given)) throw refusals.noFindings(given);
+  return given.map((code) => oneOf('ignoreFindings', code, findingCodes));
 }
 
 /** `name` and `isGlobal`, which Nest needs before any factory runs. @throws LockConfigurationError */

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { assertLockName } from './core/lock-name.js';
+import type { LockPlace } from './core/lock-place.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
+import { CallSite } from './doctor/call-site.js';
 import { LockNotAcquiredError, LockQueueFullError } from './errors/lock-errors.js';
 import { aroundPromise } from './interceptor/around-promise.js';
 import { atPlace } from './interceptor/error-location.js';
@@ -24,7 +26,7 @@ export class RedisLockService {
    */
   acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
     try {
-      return this.connection.acquire(key, this.resolve('acquire', key, options));
+      return this.connection.acquire(key, this.resolve('acquire', key, options), this.placeOf('acquire'));
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
@@ -38,7 +40,7 @@ export class RedisLockService {
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
     const resolved = this.resolve('tryAcquire', key, options, 0);
     try {
-      return await this.connection.acquire(key, resolved);
+      return await this.connection.acquire(key, resolved, this.placeOf('tryAcquire'));
     } catch (error) {
       // A full queue is overload, not contention.
       if (error instanceof LockNotAcquiredError && !(error instanceof LockQueueFullError)) return null;
@@ -59,8 +61,9 @@ export class RedisLockService {
     const [options, fn] = rest.length === 1 ? [undefined, rest[0]] : rest;
     const resolved = this.resolve('using', key, options);
     if (typeof fn !== 'function') throw serviceRefusals.noWork(fn);
+    const place = this.placeOf('using');
     return aroundPromise(
-      () => this.connection.enter(key, resolved),
+      () => this.connection.enter(key, resolved, place),
       ({ lock }) => fn(lock),
     );
   }
@@ -68,6 +71,11 @@ export class RedisLockService {
   /** The innermost hold of the running flow, or that of `key`. Undefined outside. */
   current(key?: LockKey): Lock | undefined {
     return this.connection.client.current(key);
+  }
+
+  /** Who called, where locks inside each other are watched. */
+  private placeOf(call: 'acquire' | 'tryAcquire' | 'using'): LockPlace | undefined {
+    return this.connection.watchesNesting ? new CallSite(RedisLockService.prototype[call]) : undefined;
   }
 
   private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {

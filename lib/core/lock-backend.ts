@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import type { LockFinding } from './lock-finding.js';
 
 /**
  * The one port of the engine: a place where locks live.
@@ -35,6 +36,12 @@ export interface LockBackend {
   release(claim: ClaimRef): Promise<ReleaseReply>;
   /** Lengthens some hundred leases at most, in one step. Never rejects: one answer for each hold, in order. */
   renew(holds: readonly RenewRequest[]): Promise<RenewReply[]>;
+  /**
+   * Looks at what it was given (the server's settings, permissions), once as the application starts. What cannot be looked at is a
+   * finding, too: never rejects. It need not bound its time: whoever asks waits for one `commandTimeout` at most.
+   * @default nothing is looked at
+   */
+  examine?(): Promise<readonly LockFinding[]>;
   /** Ends every connection. Calls still under way reject. */
   close(): Promise<void>;
 }

@@ -34,6 +34,11 @@ export function findHandle(matches: (handle: LockHandle) => boolean): LockHandle
   return undefined;
 }
 
+/** The holds around the running code that last, innermost first. */
+export function* locksAround(): Iterable<Lock> {
+  for (let node = flow.getStore(); node; node = node.outer) if (node.handle.lasts) yield node.handle;
+}
+
 /** The lock around the running code: its signal and its fencing token. Undefined outside of every lock. */
 export function currentLock(): Lock | undefined {
   return findHandle(() => true);

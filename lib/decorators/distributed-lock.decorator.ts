@@ -60,6 +60,7 @@ function lock(
     property,
     key: compileKey(key, shape, params),
     keyWithoutArguments: typeof key === 'function' || !String(key).includes('#{'),
+    written: { key, params },
     kind: resultKind({ form: shape?.form, declaredType, returns }),
     repeatable: shape?.form !== 'async generator',
     options,

@@ -1,5 +1,6 @@
+import type { LockPlace } from '../core/lock-place.js';
 import type { LockScope } from '../core/lock-scope.js';
-import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
+import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../core/options.js';
 import type { KeyOfArguments } from '../key/key.resolver.js';
 import type { LockConnection } from '../redis-lock.connection.js';
 import { aroundIterable } from './around-iterable.js';
@@ -20,6 +21,8 @@ export interface LockedMethodSettings {
   readonly key: KeyOfArguments;
   /** Whether the key is a function, or constant: then it can be made of something else than the method's arguments. */
   readonly keyWithoutArguments: boolean;
+  /** The decorator's options that the key was made from, as they were written. */
+  readonly written: { readonly key: unknown; readonly params: unknown };
   readonly kind: ResultKind;
   /** Whether what it answers may be iterated more than once: everything but a generator. */
   readonly repeatable: boolean;
@@ -34,7 +37,12 @@ export interface LockedMethodSettings {
 export class LockedMethod {
   private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
 
-  constructor(private readonly settings: LockedMethodSettings) {}
+  private readonly place: LockPlace;
+
+  constructor(readonly settings: LockedMethodSettings) {
+    const { where, written } = settings;
+    this.place = { where, template: typeof written.key === 'string' ? written.key : undefined };
+  }
 
   /** `ProductService.buy`, for messages. */
   get where(): string {
@@ -53,6 +61,12 @@ export class LockedMethod {
   /** Whether LockInterceptor can take the lock: it has the request, and no arguments. */
   get fitsInterceptor(): boolean {
     return this.settings.keyWithoutArguments;
+  }
+
+  /** Milliseconds of its own `wait`; undefined where the module's counts. */
+  get ownWait(): number | undefined {
+    const { options } = this.settings;
+    return options.wait === undefined ? undefined : resolveOptions(options, lockDefaults).wait;
   }
 
   /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
@@ -79,6 +93,7 @@ export class LockedMethod {
     return connection.enter(
       located(where, () => key([context])),
       withSignal(this.optionsFor(connection), signal),
+      this.place,
     );
   }
 
@@ -119,7 +134,7 @@ export class LockedMethod {
     if (!connection) throw callRefusals.withoutConnection(where, connectionName);
     const options = this.optionsFor(connection);
     const name = located(where, () => this.nameOf(args));
-    return connection.enter(name, signal ? withSignal(options, signal) : options);
+    return connection.enter(name, signal ? withSignal(options, signal) : options, this.place);
   }
 
   private nameOf(args: readonly unknown[]): string {

@@ -14,23 +14,20 @@ interface Passage {
   taken: boolean;
 }
 
-/** A method as the decorator found it (`inner`, wrapped), and whether the lock was made the outermost decorator since. */
-interface Wrapping {
-  readonly method: LockedMethod;
-  readonly inner: Method;
-}
-
 const passages = new AsyncLocalStorage<Passage>();
-const wrappings = new WeakMap<object, Map<string | symbol, Wrapping>>();
+const wrappings = new WeakMap<object, Map<string | symbol, LockedMethod>>();
+/** Our own wrappers, inner and outer ones. */
 const lockedBy = new WeakMap<object, LockedMethod>();
 
 export const isLocked = (prototype: object, property: string | symbol): boolean =>
   wrappings.get(prototype)?.has(property) ?? false;
 
 /** The locked methods of an instance's class and of those it inherits from; an override that is not locked hides none. */
-export function* lockedMethodsOf(instance: object): Iterable<[property: string | symbol, method: LockedMethod]> {
+export function* lockedMethodsOf(
+  instance: object,
+): Iterable<[property: string | symbol, method: LockedMethod, prototype: object]> {
   for (let prototype = Object.getPrototypeOf(instance); prototype; prototype = Object.getPrototypeOf(prototype)) {
-    for (const [property, { method }] of wrappings.get(prototype) ?? []) yield [property, method];
+    for (const [property, method] of wrappings.get(prototype) ?? []) yield [property, method, prototype];
   }
 }
 
@@ -42,8 +39,11 @@ export function lockedHandler(type: { readonly prototype: unknown }, handler: ob
   const { name } = handler as { name: string };
   let prototype = type.prototype as object | null;
   while (prototype && !Object.hasOwn(prototype, name)) prototype = Object.getPrototypeOf(prototype) as object | null;
-  return prototype ? wrappings.get(prototype)?.get(name)?.method : undefined;
+  return prototype ? wrappings.get(prototype)?.get(name) : undefined;
 }
+
+/** Whether whoever calls this function takes the lock first. */
+export const isLockWrapper = (method: object): boolean => lockedBy.has(method);
 
 /** Wraps the method where the decorator stands. Works alone; decorators further out run outside of the lock until `lockOutermost`. */
 export function lockInner(
@@ -59,8 +59,8 @@ export function lockInner(
     return method.around(this, args, () => original.apply(this, args));
   });
   lockedBy.set(inner, method);
-  const ofPrototype = wrappings.get(prototype) ?? new Map<string | symbol, Wrapping>();
-  wrappings.set(prototype, ofPrototype.set(property, { method, inner }));
+  const ofPrototype = wrappings.get(prototype) ?? new Map<string | symbol, LockedMethod>();
+  wrappings.set(prototype, ofPrototype.set(property, method));
   return inner;
 }
 
@@ -72,17 +72,15 @@ export function lockOutermost(instance: object): void {
   for (let prototype = Object.getPrototypeOf(instance); prototype; prototype = Object.getPrototypeOf(prototype)) {
     const ofPrototype = wrappings.get(prototype);
     if (!ofPrototype) continue;
-    for (const [property, { method, inner }] of ofPrototype) lockAround(prototype, property, method, inner);
+    for (const [property, method] of ofPrototype) lockAround(prototype, property, method);
   }
 }
 
-const outermost = new WeakSet<object>();
-
-function lockAround(prototype: object, property: string | symbol, method: LockedMethod, inner: Method): void {
+function lockAround(prototype: object, property: string | symbol, method: LockedMethod): void {
   const descriptor = Object.getOwnPropertyDescriptor(prototype, property);
   const standing: unknown = descriptor?.value;
   // An accessor (an autobind decorator) hands out the inner wrapper by itself; what nobody wrapped is outermost already.
-  if (typeof standing !== 'function' || standing === inner || outermost.has(standing)) return;
+  if (typeof standing !== 'function' || isLockWrapper(standing)) return;
   const next = standing as Method;
   const outer = disguise(next, function (this: object, ...args: unknown[]): unknown {
     const handed = passageTo(method);
@@ -91,7 +89,6 @@ function lockAround(prototype: object, property: string | symbol, method: Locked
       passages.run({ method, instance: this, lock, taken: false }, () => next.apply(this, args)),
     );
   });
-  outermost.add(outer);
   lockedBy.set(outer, method);
   Object.defineProperty(prototype, property, { ...descriptor, value: outer });
 }

@@ -1,6 +1,7 @@
 import {
   type ClassExpression,
   type Function as FunctionNode,
+  type MemberExpression,
   type MethodDefinition,
   type Pattern,
   parseExpressionAt,
@@ -18,6 +19,8 @@ export type MethodForm = 'plain' | 'async' | 'generator' | 'async generator';
 export interface MethodShape {
   readonly parameters: readonly Parameter[];
   readonly form: MethodForm;
+  /** Whether it mentions the method of the same name of the class that it extends: `super.buy(…)`. */
+  readonly callsSuper: boolean;
 }
 
 const shapesOf = new WeakMap<object, ReadonlyMap<string, MethodShape>>();
@@ -41,7 +44,9 @@ function readClass(type: object): ReadonlyMap<string, MethodShape> {
     if (member.type !== 'MethodDefinition' || member.static || member.kind !== 'method') continue;
     const name = nameOf(member);
     // Of two methods with one name the last one counts, as in the class itself.
-    if (name !== undefined) shapes.set(name, shapeOf(member.value));
+    if (name === undefined) continue;
+    const callsSuper = Boolean(node.superClass) && mentionsSuper(member.value, name);
+    shapes.set(name, { ...shapeOf(member.value), callsSuper });
   }
   return shapes;
 }
@@ -81,7 +86,21 @@ function nameOf({ key, computed }: MethodDefinition): string | undefined {
 
 function shapeOf(node: FunctionNode): MethodShape {
   const form = node.async ? (node.generator ? 'async generator' : 'async') : node.generator ? 'generator' : 'plain';
-  return { parameters: node.params.map(parameterOf), form };
+  return { parameters: node.params.map(parameterOf), form, callsSuper: false };
+}
+
+function mentionsSuper(node: unknown, method: string): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  const { type, object, property } = node as MemberExpression;
+  if (type === 'MemberExpression' && object.type === 'Super') {
+    if (
+      property.type === 'Identifier'
+        ? property.name === method
+        : property.type === 'Literal' && property.value === method
+    )
+      return true;
+  }
+  return Object.values(node).some((child) => mentionsSuper(child, method));
 }
 
 function parameterOf(pattern: Pattern): Parameter {

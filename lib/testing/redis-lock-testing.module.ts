@@ -1,6 +1,8 @@
 import { type DynamicModule, type InjectionToken, Logger, Module, type Provider } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { MemoryLockBackend } from '../backends/memory/index.js';
 import { LockClient } from '../core/lock-client.js';
+import { watchNesting } from '../doctor/nesting.watch.js';
 import { RedisLockModule } from '../redis-lock.module.js';
 import { type RedisLockModuleOptions, resolveModuleOptions } from '../redis-lock.options.js';
 import { connectionToken, defaultConnection } from '../redis-lock.tokens.js';
@@ -40,7 +42,11 @@ export class RedisLockTestingModule {
       providers: [
         ...(real.providers ?? []).filter((provider) => tokenOf(provider) !== connection),
         { provide: bedToken, useFactory: () => bed ?? new LockTestBed() },
-        { provide: connection, useFactory: (given: LockTestBed) => connect(name, rest, given), inject: [bedToken] },
+        {
+          provide: connection,
+          useFactory: (given: LockTestBed, application: ModulesContainer) => connect(name, rest, given, application),
+          inject: [bedToken, ModulesContainer],
+        },
       ],
       exports: [...(real.exports ?? []), bedToken],
     };
@@ -52,7 +58,12 @@ export function lockTestBedToken(name: string = defaultConnection): InjectionTok
   return name === defaultConnection ? LockTestBed : `LockTestBed:${name}`;
 }
 
-function connect(name: string, options: RedisLockModuleOptions, bed: LockTestBed): VirtualLockConnection {
+function connect(
+  name: string,
+  options: RedisLockModuleOptions,
+  bed: LockTestBed,
+  application: ModulesContainer,
+): VirtualLockConnection {
   const { shutdownTimeout, strict, ...settings } = resolveModuleOptions(options);
   const { commandTimeout, poll } = options;
   const backend = new MemoryLockBackend({
@@ -63,7 +74,8 @@ function connect(name: string, options: RedisLockModuleOptions, bed: LockTestBed
   });
   const log = new Logger(RedisLockModule.name);
   const client = new LockClient(backend, settings, log);
-  return new VirtualLockConnection(client, { name, strict, shutdownTimeout }, log, bed.clock);
+  const nesting = watchNesting(application, name, settings, log);
+  return new VirtualLockConnection(client, { name, strict, shutdownTimeout, nesting }, log, bed.clock);
 }
 
 const tokenOf = (provider: Provider): unknown => (typeof provider === 'function' ? provider : provider.provide);

@@ -1,19 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
+import { documentedRules } from '../support/documented-acl.js';
 import { KeptLog } from '../support/kept-log.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
-
-/** The rules as docs/guarantees.md gives them: what stands there is what is tested. */
-function documentedRules(): string[] {
-  const text = readFileSync(new URL('../../docs/guarantees.md', import.meta.url), 'utf8');
-  const command = /^ACL SETUSER locks on >secret resetkeys resetchannels (.+)$/m.exec(text)?.[1];
-  if (command === undefined) throw new Error('docs/guarantees.md has no ACL SETUSER line');
-  return command.split(' ');
-}
 
 const closing: Array<() => Promise<void>> = [];
 afterEach(async () => {

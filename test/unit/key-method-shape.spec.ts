@@ -74,6 +74,7 @@ describe('method shape from the class source', () => {
     expect(readMethodShape(type, symbol, type.prototype[symbol])).toEqual({
       form: 'async',
       parameters: [{ name: 'id', rest: false }],
+      callsSuper: false,
     });
     const computed = 'com' + 'puted';
     const other = class {

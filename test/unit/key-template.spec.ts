@@ -6,6 +6,7 @@ import type { MethodShape } from '../../lib/key/method-shape.reader.js';
 
 const shape = (...names: Array<string | undefined>): MethodShape => ({
   form: 'async',
+  callsSuper: false,
   parameters: names.map((name) => ({ name: name?.replace('...', ''), rest: name?.startsWith('...') ?? false })),
 });
 const compile = (key: unknown, ...names: Array<string | undefined>) => compileKey(key, shape(...names));

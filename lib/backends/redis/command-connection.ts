@@ -118,6 +118,11 @@ export class CommandConnection {
     stream?.uncork();
   }
 
+  /** What the server says of itself. Not watched: nothing depends on the answer. */
+  info(): Promise<string> {
+    return this.redis.info();
+  }
+
   /** Gives the server the scripts again: SCRIPT FLUSH, or a server that was restarted behind a proxy. */
   async loadScripts(): Promise<void> {
     this.loading ??= Promise.all(Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source))).finally(

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { certainUntil } from '../../core/clock.js';
 import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
@@ -11,11 +13,13 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
+import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
+import { examineMessages, examineSettings } from './examination.js';
 import { type KeySpace, keySpace } from './keys.js';
-import { createConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
+import { createConnection, endConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
 import { redisRefusals } from './redis.messages.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
@@ -53,6 +57,8 @@ export class RedisBackend implements LockBackend {
   private readonly calls: CallBatches;
   private readonly connection: CommandConnection;
   private subscriber: Subscriber | undefined;
+  /** The examination's own connection, while it lasts. */
+  private visitor: Redis | undefined;
   private events: LockBackendEvents | undefined;
 
   constructor(private readonly options: RedisBackendOptions) {
@@ -103,8 +109,15 @@ export class RedisBackend implements LockBackend {
     return this.renewAll(holds, true);
   }
 
+  async examine(): Promise<readonly LockFinding[]> {
+    const visitor = (this.visitor = createConnection(this.options.redis ?? defaultRedis, this.commandTimeout));
+    const channel = this.keys.channels + randomUUID();
+    return (await Promise.all([examineSettings(this.connection), examineMessages(visitor, channel)])).flat();
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.subscriber?.close(), this.connection.close()]);
+    const visit = this.visitor && endConnection(this.visitor);
+    await Promise.all([this.subscriber?.close(), this.connection.close(), visit]);
   }
 
   /** @param mayLoad whether scripts that the server does not know are worth a second try */

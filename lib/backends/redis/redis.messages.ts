@@ -1,4 +1,5 @@
 import { printable } from '../../core/describe.js';
+import type { LockFinding } from '../../core/lock-finding.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 
 const subject = (key: string | undefined): string => (key === undefined ? 'Locks' : `Lock ${printable(key)}`);
@@ -57,6 +58,40 @@ export const redisReasons = {
 
   /** The command lay for longer than `commandTimeout` before Redis ran it, which then changed nothing: a slow link or a stalled server. */
   late: () => new Error('the question reached it too late'),
+} as const;
+
+/** What the doctor finds in a Redis server as the application starts: warnings, with `strict` reasons not to start. [Settings for the server](guarantees.md#settings-for-the-server). */
+export const redisFindings = {
+  /** `maxmemory` is set, and the policy throws keys away to stay below it: two would hold one lock. */
+  eviction: (address: string, policy: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_EVICTION',
+    message: `Redis at ${address}: maxmemory-policy ${policy} may throw locks away when memory is short. Set noeviction, or use a server of its own for locks.`,
+  }),
+
+  /** No append-only file: after a restart of Redis every lock is free, whoever holds it. */
+  persistence: (address: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_PERSISTENCE',
+    message: `Redis at ${address}: a restart forgets every lock (appendonly no), and a second holder may start while the first one works. Set appendonly yes.`,
+  }),
+
+  /** The user may not subscribe: hand-offs between processes are found by asking, about once a second. */
+  noMessages: (address: string, answer: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_PERMISSION',
+    message: `Redis at ${address}: waiters cannot be called, only ask about once a second: ${answer}. Grant +subscribe and the channels (docs/guarantees.md lists the smallest ACL).`,
+  }),
+
+  /** Scripts need `SET … GET` and `PXAT`. */
+  oldVersion: (address: string, version: string, least: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_VERSION',
+    message: `Redis at ${address} has version ${version}; locks need ${least}. Update it.`,
+  }),
+
+  /** `INFO` is refused. Never a reason not to start. */
+  infoRefused: (address: string, answer: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_UNEXAMINED',
+    message: `Redis at ${address}: eviction and persistence cannot be looked at: ${answer}. Grant +info, or look yourself.`,
+    remark: true,
+  }),
 } as const;
 
 /** Lines in the log about the connection to Redis. */

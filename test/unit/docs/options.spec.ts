@@ -86,6 +86,7 @@ describe('docs/options.md', () => {
       isGlobal: RedisLockModule.forRoot().global,
     };
     const documented = [...inModule].filter(([name]) => name !== 'backend' && name !== 'name');
+    code['checkNesting'] = resolveModuleOptions({}).checkNesting;
     expect(Object.fromEntries(documented.map(([name, row]) => [name, value(row.default)]))).toEqual(code);
   });
 

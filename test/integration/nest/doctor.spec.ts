@@ -1,0 +1,346 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { promisify } from 'node:util';
+import { runInThisContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Injectable, type ModuleMetadata, type OnModuleInit, Scope } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { Redis } from 'ioredis';
+import { DistributedLock, RedisLockModule, type RedisLockModuleOptions } from 'nestjs-redis-lock';
+import { documentedRules } from '../../support/documented-acl.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { closing, deferred, onSharedRedis } from './fixtures.js';
+
+let healthy: RedisServer;
+beforeAll(async () => {
+  healthy = await startRedis({ args: ['--appendonly', 'yes'] });
+});
+afterAll(async () => {
+  await healthy.stop();
+});
+
+async function compile(
+  options: RedisLockModuleOptions,
+  { imports = [], ...metadata }: ModuleMetadata = {},
+  adapter?: FastifyAdapter,
+) {
+  const log = new KeptLog();
+  const module = await Test.createTestingModule({
+    imports: [RedisLockModule.forRoot({ redis: healthy.url, ...options }), ...imports],
+    ...metadata,
+  })
+    .setLogger(log)
+    .compile();
+  const app = closing(adapter ? module.createNestApplication(adapter) : module.createNestApplication());
+  return { app, findings: () => log.lines.filter((line) => line.includes('LOCK_DOCTOR')) };
+}
+
+async function start(...args: Parameters<typeof compile>) {
+  const started = await compile(...args);
+  await started.app.init();
+  return started;
+}
+
+/** One finding of this code that names all of these. */
+const finding = (code: string, ...parts: string[]) => [
+  expect.stringMatching(new RegExp(`^warn .*${parts.map((part) => `(?=.*${part})`).join('')}.*\\[${code}\\]$`)),
+];
+
+@Injectable()
+class Office {
+  @DistributedLock('office:#{id}')
+  async buy(id: string) {
+    return id;
+  }
+}
+
+describe('the doctor at start, of the server', () => {
+  it('finds nothing in a healthy application on a healthy server', async () => {
+    const { app, findings } = await start({ strict: true }, { providers: [Office] });
+    await using _app = app;
+    expect(findings()).toEqual([]);
+    await expect(app.get(Office).buy('1')).resolves.toBe('1');
+  });
+
+  it('warns of an eviction policy that throws locks away, and of a server that forgets them in a restart', async () => {
+    await using redis = await startRedis({ args: ['--maxmemory', '50mb', '--maxmemory-policy', 'volatile-lru'] });
+    const { app, findings } = await start({ redis: redis.url });
+    await using _app = app;
+    const address = `127.0.0.1:${redis.port}`;
+    expect(findings()).toEqual([
+      ...finding('LOCK_DOCTOR_EVICTION', address, 'volatile-lru', 'noeviction'),
+      ...finding('LOCK_DOCTOR_PERSISTENCE', address, 'appendonly yes'),
+    ]);
+  });
+
+  it('does not blame a policy that never comes into force', async () => {
+    await using redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'yes'] });
+    const { app, findings } = await start({ redis: redis.url });
+    await using _app = app;
+    expect(findings()).toEqual([]);
+  });
+
+  it('does not start with strict, says all findings at once, and leaves no socket', async () => {
+    const before = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+    await using redis = await startRedis({ args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lfu'] });
+    const { app } = await compile({ redis: redis.url, strict: true });
+    await using _app = app;
+    await expect(app.init()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringMatching(/strict[^]*allkeys-lfu[^]*LOCK_DOCTOR_EVICTION[^]*LOCK_DOCTOR_PERSISTENCE/),
+    });
+    expect(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length).toBe(before);
+  });
+
+  it('ignores what it was told to, also with strict', async () => {
+    await using _app = (await start({ ...onSharedRedis(), strict: true, ignoreFindings: ['LOCK_DOCTOR_PERSISTENCE'] }))
+      .app;
+    await using _other = (await start({ ...onSharedRedis(), strict: true, ignoreFindings: 'all' })).app;
+    expect(() => RedisLockModule.forRoot({ ignoreFindings: ['LOCK_DOCTOR_PERSISTENZ'] as never })).toThrow(
+      /RedisLockModule.forRoot: ignoreFindings: 'LOCK_DOCTOR_PERSISTENZ' given/,
+    );
+    expect(() => RedisLockModule.forRoot({ ignoreFindings: 'none' as never })).toThrow(/ignoreFindings: 'none' given/);
+  });
+
+  describe('with an ACL', () => {
+    async function startAs(user: string, acl: readonly string[], options: RedisLockModuleOptions = {}) {
+      const admin = new Redis(healthy.url);
+      await admin.acl('SETUSER', user, 'on', '>secret', 'resetkeys', 'resetchannels', ...acl);
+      admin.disconnect();
+      return start({ ...options, redis: { port: healthy.port, username: user, password: 'secret' } });
+    }
+
+    const without = (rule: string) => documentedRules().filter((other) => other !== rule);
+
+    it('finds nothing with the smallest one', async () => {
+      const { app, findings } = await startAs('smallest', documentedRules());
+      await using _app = app;
+      expect(findings()).toEqual([]);
+    });
+
+    it('warns that hand-offs will be slow where subscribing is refused', async () => {
+      const { app, findings } = await startAs('deaf', without('+subscribe'));
+      await using _app = app;
+      expect(findings()).toEqual(finding('LOCK_DOCTOR_PERMISSION', "'subscribe'", '\\+subscribe'));
+    });
+
+    it('starts where INFO is refused, with strict too, and says what it could not look at', async () => {
+      const { app, findings } = await startAs('blind', without('+info'), { strict: true });
+      await using _app = app;
+      expect(findings()).toEqual(finding('LOCK_DOCTOR_UNEXAMINED', "'info'", '\\+info'));
+    });
+  });
+});
+
+describe('the doctor at start, of the application', () => {
+  /** As a tracing or transaction library does: finds methods of instances, and puts functions of its own in their place. */
+  class Library implements OnModuleInit {
+    static wrap: () => void = () => {};
+    onModuleInit() {
+      Library.wrap();
+    }
+  }
+
+  it('warns of a method that a library wrapped on the instance, outside of the lock', async () => {
+    const office = new Office();
+    Library.wrap = () => Object.assign(office, { buy: office.buy.bind(office) });
+    const { app, findings } = await start({}, { providers: [Library, { provide: Office, useValue: office }] });
+    await using _app = app;
+    expect(findings()).toEqual(finding('LOCK_DOCTOR_WRAPPED', 'Office.buy', 'on the instance'));
+  });
+
+  it('warns of a method that a library wrapped on the class, once however many instances there are', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Desk {
+      @DistributedLock('desk')
+      async open() {}
+    }
+    const { open } = Desk.prototype;
+    Library.wrap = () => {
+      Desk.prototype.open = function (this: Desk) {
+        return open.call(this);
+      };
+    };
+    const { app, findings } = await start({}, { providers: [Library, Desk, { provide: 'again', useClass: Desk }] });
+    await using _app = app;
+    expect(findings()).toEqual(finding('LOCK_DOCTOR_WRAPPED', 'Desk.open', 'its class'));
+  });
+
+  it('warns of an override that does not call the locked method, and of no other override', async () => {
+    @Injectable()
+    class Branch extends Office {
+      override async buy(id: string) {
+        return `branch ${id}`;
+      }
+    }
+    @Injectable()
+    class Polite extends Office {
+      override async buy(id: string) {
+        const bought = await super.buy(id);
+        return `polite ${bought}`;
+      }
+    }
+    @Injectable()
+    class Locked extends Office {
+      @DistributedLock('other:#{id}')
+      override async buy(id: string) {
+        return `locked ${id}`;
+      }
+    }
+    @Injectable()
+    class Inheriting extends Office {}
+    const { app, findings } = await start({}, { providers: [Branch, Polite, Locked, Inheriting] });
+    await using _app = app;
+    expect(findings()).toEqual(
+      finding('LOCK_DOCTOR_OVERRIDDEN', 'Branch.buy overrides Office.buy', 'super\\.buy\\(\\)'),
+    );
+  });
+
+  it('warns of objects with locked methods that Nest did not make', async () => {
+    @Injectable()
+    class Shop {
+      readonly office = new Office();
+    }
+    @Injectable()
+    class Client {
+      constructor(readonly office: Office) {}
+    }
+    const { app, findings } = await start({}, { providers: [Shop, Client, Office] });
+    await using _app = app;
+    expect(findings()).toEqual(finding('LOCK_DOCTOR_UNPROVIDED', 'Shop\\.office is a Office'));
+    await expect(app.get(Shop).office.buy('1')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  });
+
+  it('warns of templates that may mean another parameter after minification', async () => {
+    // As a minifier writes it: `#{t}` was the first of (t, order), and finds the second of (e, t).
+    const source = '(class Minified{async m(e,t){return[e,t]}async n(e){return e}})';
+    const Minified = runInThisContext(source) as new () => object;
+    decorate(Minified, 'm', '#{t}');
+    decorate(Minified, 'n', '#{e}');
+    const { app, findings } = await start({}, { providers: [Minified] });
+    await using _app = app;
+    expect(findings()).toEqual(finding('LOCK_DOCTOR_MINIFIED', 'Minified.m', '#{t}', 'e, t', '#{0}'));
+  });
+
+  it('each connection looks at its own methods', async () => {
+    @Injectable()
+    class Branch extends Office {
+      override async buy(id: string) {
+        return id;
+      }
+    }
+    const billing = RedisLockModule.forRoot({ redis: healthy.url, name: 'billing', strict: true });
+    const { app, findings } = await start({}, { imports: [billing], providers: [Branch] });
+    await using _app = app;
+    expect(findings()).toHaveLength(1);
+  });
+});
+
+describe('the doctor, of waits and the time-outs of an HTTP server', () => {
+  const inside = deferred();
+  const leave = deferred();
+
+  @Controller('slow')
+  class Slow {
+    @Get()
+    @DistributedLock({ key: 'slow', wait: '2m' })
+    async get() {
+      inside.resolve();
+      await leave.promise;
+      return 'done';
+    }
+    @DistributedLock('quick')
+    async byDefault() {}
+    @DistributedLock({ key: 'quick', wait: 50 })
+    async short() {}
+  }
+
+  const both = [
+    ...finding('LOCK_DOCTOR_HTTP_TIMEOUT', 'Slow.get', '120000 ms', 'server\\.timeout', ' 1000 ms'),
+    ...finding('LOCK_DOCTOR_HTTP_TIMEOUT', "'default'", '10000 ms', '\\(Slow.byDefault\\)', ' 1000 ms'),
+  ];
+
+  it('warns of waits beyond server.timeout on Express, also when it was set after listening', async () => {
+    const { app, findings } = await compile({}, { controllers: [Slow] });
+    await using _app = app;
+    app.getHttpServer().setTimeout(1000);
+    await app.init();
+    expect(findings()).toEqual(both);
+
+    const late = await compile({}, { controllers: [Slow] });
+    await using _late = late.app;
+    await late.app.listen(0);
+    expect(late.findings()).toEqual([]);
+    late.app.getHttpServer().setTimeout(1000);
+    // The doctor looks again in the next turn.
+    await new Promise(setImmediate);
+    expect(late.findings()).toEqual(both);
+  });
+
+  it('warns of waits beyond connectionTimeout and handlerTimeout on Fastify', async () => {
+    const { app, findings } = await start({}, { controllers: [Slow] }, new FastifyAdapter({ connectionTimeout: 1000 }));
+    await using _app = app;
+    expect(findings()).toEqual(both);
+    const handler = new FastifyAdapter({ connectionTimeout: 5000, handlerTimeout: 1000 } as never);
+    const other = await start({}, { controllers: [Slow] }, handler);
+    await using _other = other.app;
+    expect(other.findings()).toEqual(
+      [both[0], both[1]].map(() => expect.stringContaining('after 1000 ms (handlerTimeout)')),
+    );
+  });
+
+  it('means the time-outs that cut off a client which waits: server.timeout and handlerTimeout', async () => {
+    const holding = await start({}, { controllers: [Slow] });
+    await using _holding = holding.app;
+    await holding.app.listen(0);
+    const patient = ask(holding.app.getHttpServer());
+    await inside.promise;
+    // The lock is taken: these two wait for it.
+    const fastify = await start({}, { controllers: [Slow] }, new FastifyAdapter({ handlerTimeout: 100 } as never));
+    await using _fastify = fastify.app;
+    await fastify.app.listen(0);
+    expect((await ask(fastify.app.getHttpServer())).status).toBe(503);
+    const cut = await compile({}, { controllers: [Slow] });
+    await using _cut = cut.app;
+    cut.app.getHttpServer().setTimeout(100);
+    await cut.app.listen(0);
+    await expect(ask(cut.app.getHttpServer())).rejects.toThrow();
+    leave.resolve();
+    expect(await (await patient).text()).toBe('done');
+  });
+
+  it('means no time-out for reading a request: what was read in time may be answered late', async () => {
+    const [arrived, answer] = [deferred(), deferred()];
+    const limits = { requestTimeout: 50, headersTimeout: 50, keepAliveTimeout: 50, connectionsCheckingInterval: 20 };
+    const server = createServer(limits, (_request, response) => {
+      arrived.resolve();
+      void answer.promise.then(() => response.end('done'));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const patient = ask(server);
+    await arrived.promise;
+    // Whoever does not finish its request is cut off: by now the limits have been looked at, after they were over.
+    const slow = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    slow.write('GET / HTTP/1.1\r\n');
+    const [refusal] = (await once(slow, 'data')) as [Buffer];
+    expect(String(refusal)).toMatch(/^HTTP\/1.1 408/);
+    slow.destroy();
+    answer.resolve();
+    expect(await (await patient).text()).toBe('done');
+    server.closeAllConnections();
+    await promisify(server.close.bind(server))();
+  });
+});
+
+const ask = (server: Server): Promise<Response> =>
+  fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/slow`);
+
+function decorate(type: { prototype: object }, property: string, key: string): void {
+  const descriptor = Object.getOwnPropertyDescriptor(type.prototype, property)!;
+  DistributedLock(key)(type.prototype as never, property, descriptor as never);
+  Object.defineProperty(type.prototype, property, descriptor);
+}

@@ -1,0 +1,155 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { DistributedLock, InjectRedisLock, type LockFindingCode, RedisLockService } from 'nestjs-redis-lock';
+import { LockTestBed, RedisLockTestingModule, type RedisLockTestingOptions } from 'nestjs-redis-lock/testing';
+import { KeptLog } from '../../support/kept-log.js';
+
+@Injectable()
+class Billing {
+  @DistributedLock('invoice:#{id}')
+  async charge(id: number, inside?: () => Promise<unknown>) {
+    await inside?.();
+  }
+  @DistributedLock({ key: 'ledger', wait: '20s' })
+  async book(inside?: () => Promise<unknown>) {
+    await inside?.();
+  }
+}
+
+@Injectable()
+class Orders {
+  constructor(
+    readonly locks: RedisLockService,
+    readonly billing: Billing,
+    @InjectRedisLock('archive') readonly archive: RedisLockService,
+  ) {}
+
+  @DistributedLock('order:#{id}')
+  async place(id: number) {
+    await this.billing.charge(id);
+  }
+  @DistributedLock({ key: (id: number) => `order:${id}`, wait: 0 })
+  async peek(_id: number) {}
+  @DistributedLock({ key: 'parcel:#{id}', lease: '5s' })
+  async send(id: number, inside: () => Promise<unknown>) {
+    await inside();
+    return id;
+  }
+  async move(from: number, to: number) {
+    await this.locks.using(`account:${from}`, () => this.locks.using(`account:${to}`, () => undefined));
+  }
+}
+
+async function start(options: RedisLockTestingOptions = {}) {
+  const log = new KeptLog();
+  const module = await Test.createTestingModule({
+    imports: [
+      RedisLockTestingModule.forRoot(options),
+      RedisLockTestingModule.forRoot({ ...options, name: 'archive', bed: new LockTestBed() }),
+    ],
+    providers: [Orders, Billing],
+  })
+    .setLogger(log)
+    .compile();
+  const app = Object.assign(await module.init(), { [Symbol.asyncDispose]: () => module.close() });
+  const findings = (code: LockFindingCode) => log.lines.filter((line) => line.endsWith(`[${code}]`));
+  return { app, orders: app.get(Orders), billing: app.get(Billing), findings };
+}
+
+describe('locks inside each other, in development', () => {
+  it('are told when two flows take them in different orders: once, with both places, before the second is asked for', async () => {
+    const { app, orders, billing, findings } = await start();
+    await using _app = app;
+    await orders.place(1);
+    await orders.place(2);
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+    let warnedBefore = 0;
+    await billing.charge(3, async () => {
+      const placing = orders.place(4);
+      warnedBefore = findings('LOCK_DOCTOR_ORDER').length;
+      await placing;
+    });
+    await billing.charge(5, () => orders.place(6));
+    const [line, ...more] = findings('LOCK_DOCTOR_ORDER');
+    expect([warnedBefore, more]).toEqual([1, []]);
+    expect(line).toMatch(
+      /'order:#\{id\}' \(Orders\.place\) inside 'invoice:#\{id\}' \(Billing\.charge\); 'invoice:#\{id\}' \(Billing\.charge\) inside 'order:#\{id\}' \(Orders\.place\)/,
+    );
+  });
+
+  it('are told as a circle of three, over templates, names given by hand and connections', async () => {
+    const { app, orders, billing, findings } = await start();
+    await using _app = app;
+    await orders.place(1);
+    await billing.charge(1, () => orders.archive.using('shelf:1', async () => undefined));
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+    await orders.archive.using('shelf:2', () => orders.locks.using('order:17', async () => undefined));
+    const [line, ...more] = findings('LOCK_DOCTOR_ORDER');
+    expect(more).toEqual([]);
+    expect(line).toMatch(
+      /'order:\*' \(.*nesting\.spec.*\) inside 'shelf:\*' \(.*nesting\.spec.*:\d+.*\); 'invoice.*Orders\.place\); 'shelf:\*'.*inside 'invoice:#\{id\}' \(Billing/,
+    );
+  });
+
+  it('are told for two locks of one kind that are taken both ways round, with the line that took them', async () => {
+    const { app, orders, findings } = await start();
+    await using _app = app;
+    await orders.move(1, 2);
+    await orders.move(3, 4);
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+    await orders.move(6, 5);
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([
+      expect.stringMatching(
+        /'account:5' \(.*nesting\.spec\.ts:\d+:\d+\) inside 'account:6' \(Orders\.move .*'account:2'.*inside 'account:1'/,
+      ),
+    ]);
+  });
+
+  it('are no inversion where a lock is entered again, only tried, or asked for when the first has gone', async () => {
+    const { app, orders, billing, findings } = await start();
+    await using _app = app;
+    await billing.charge(1, async () => {
+      await orders.locks.using('order:1', () => billing.charge(1));
+      await orders.peek(2);
+      await orders.locks.tryAcquire('order:3').then((lock) => lock?.release());
+    });
+    // Only this one waits inside an order: invoice → order was seen above, order → invoice is a re-entry there.
+    await billing.book(() => orders.peek(5));
+    await orders.peek(6);
+    await billing.book();
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+  });
+
+  it('are told when the outer one has a fixed lease that ends before the wait of the inner one', async () => {
+    const { app, orders, billing, findings } = await start();
+    await using _app = app;
+    for (const id of [1, 2]) await orders.send(id, () => billing.book());
+    await orders.send(3, () => orders.locks.using('x', { wait: '1s' }, async () => undefined));
+    expect(findings('LOCK_DOCTOR_LEASE')).toEqual([
+      expect.stringMatching(/'parcel:#\{id\}' \(Orders\.send\).*5000 ms.*'ledger' \(Billing\.book\).*20000 ms/),
+    ]);
+  });
+
+  it('are not looked at with checkNesting: false, nor in production, and ignored findings are not told', async () => {
+    const invert = async ({ orders, billing }: Awaited<ReturnType<typeof start>>) => {
+      await orders.place(1);
+      await billing.charge(2, () => orders.place(3));
+    };
+    const environment = process.env['NODE_ENV'];
+    const variants: [string | undefined, RedisLockTestingOptions, number][] = [
+      [environment, { checkNesting: false }, 0],
+      [environment, { ignoreFindings: ['LOCK_DOCTOR_ORDER'] }, 0],
+      ['production', {}, 0],
+      ['production', { checkNesting: true }, 1],
+    ];
+    for (const [variable, options, count] of variants) {
+      process.env['NODE_ENV'] = variable;
+      const scene = await start(options).finally(() => (process.env['NODE_ENV'] = environment));
+      await using _app = scene.app;
+      await invert(scene);
+      expect([variable, options, scene.findings('LOCK_DOCTOR_ORDER').length]).toEqual([variable, options, count]);
+    }
+  });
+});
