@@ -41,8 +41,6 @@ async function play(stage: Stage): Promise<void> {
   await withClients(drivers, stage.redis.url, {}, async (clients) => {
     for (const [driver, [client]] of clients) {
       for (const { flows } of asked) {
-        // Compiles what is hot: a server is warm, and the compiler would share the client's core.
-        await client!.do('cycles', { flows, time: scaled(stage, 2000) });
         const values = await requests(stage, client!, flows);
         stage.results.add({ scenario, variant: variantOf(flows), driver: driver.name, round: 0, values });
       }
