@@ -47,8 +47,8 @@ export async function withClients<T>(
  * the client's core.
  */
 async function warmUp(client: Client): Promise<void> {
-  await client.do('cycles', { flows: 64, cycles: 20_000 });
-  await client.do('cycles', { flows: 1, cycles: 3_000 });
+  await client.do('cycles', { flows: 64, cycles: 20_000, time: 3_000 });
+  await client.do('cycles', { flows: 1, cycles: 3_000, time: 1_000 });
   const name = `bench:warm:${count++}`;
   await client.do('hot', { name, waiters: 16, inside: 0, time: 500, startAt: Date.now() + 5 });
 }
