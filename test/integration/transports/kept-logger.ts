@@ -20,9 +20,16 @@ export class KeptLogger implements LoggerService {
     }
   }
 
-  /** The first error, told already or later, that has this part. */
+  /** The first error, told already or later, that has this part. Rejects after 10 s, so that a test which fails still cleans up. */
   async errorWith(part: string): Promise<string> {
     const told = this.errors.find((line) => line.includes(part));
-    return told ?? new Promise((resolve) => this.waiting.add({ part, resolve }));
+    if (told !== undefined) return told;
+    const untold = AbortSignal.timeout(10_000);
+    return new Promise((resolve, reject) => {
+      this.waiting.add({ part, resolve });
+      untold.addEventListener('abort', () =>
+        reject(new Error(`no error with '${part}', but: ${this.errors.join('; ')}`)),
+      );
+    });
   }
 }
