@@ -1,8 +1,6 @@
 import 'reflect-metadata';
-import { UseInterceptors } from '@nestjs/common';
 import { declareSlot } from '../interceptor/connection-slot.js';
 import { located } from '../interceptor/error-location.js';
-import { FlowBoundaryInterceptor } from '../interceptor/flow-boundary.interceptor.js';
 import { LockedMethod } from '../interceptor/locked-method.js';
 import { isLocked, lockInner } from '../interceptor/method-wrapper.js';
 import { resultKind } from '../interceptor/result-kind.js';
@@ -38,9 +36,6 @@ export function DistributedLock(argument: unknown) {
   };
 }
 
-/** Where the method is a handler, each of its requests, messages and events is a flow of its own. */
-const flowBoundary = new FlowBoundaryInterceptor();
-
 function lock(
   where: string,
   argument: unknown,
@@ -68,6 +63,4 @@ function lock(
     connection,
   });
   descriptor.value = lockInner(target, property, method, original as (...args: unknown[]) => unknown);
-  // Global interceptors do not reach everywhere: not into gateways, nor into the messages of a hybrid application.
-  UseInterceptors(flowBoundary)(target, property, descriptor);
 }

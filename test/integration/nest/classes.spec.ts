@@ -195,7 +195,7 @@ describe('classes', () => {
       ) {}
       @DistributedLock({ key: 'account:#{id}', wait: 0 })
       async here(id: string): Promise<unknown> {
-        return [this.locks.current()?.key, this.billing.current()?.key];
+        return [this.locks.current()?.key, this.billing.current()?.key, id];
       }
       @DistributedLock({ key: 'account:#{id}', connection: 'billing', wait: 0 })
       async there(id: string): Promise<unknown> {
@@ -212,7 +212,7 @@ describe('classes', () => {
     }
     await using app = await start({ providers: [Transfer, Elsewhere] });
     const [transfer, elsewhere] = [app.get(Transfer), app.get(Elsewhere)];
-    await expect(transfer.there('1')).resolves.toEqual([undefined, 'account:1', ['account:1', 'account:1']]);
+    await expect(transfer.there('1')).resolves.toEqual([undefined, 'account:1', ['account:1', 'account:1', '1']]);
     await using _held = await transfer.locks.acquire('account:1');
     await expect(transfer.here('1')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await expect(elsewhere.here('1')).resolves.toEqual([undefined, 1, '1']);

@@ -63,6 +63,12 @@ class Orders {
     return currentLock()?.depth;
   }
 
+  /** Not locked itself. */
+  @MessagePattern(`plain:${run}`)
+  async plain() {
+    return [currentLock()?.key];
+  }
+
   @DistributedLock({ key: 'placed:#{order.id}', wait: 0 })
   @EventPattern<string>(`placed:${run}`)
   async placed(@Payload() order: { id: string }) {
@@ -281,6 +287,7 @@ describe.each(transports)('a hybrid application with %s', (_name, transport) => 
       await locks.using('meeting', async () => {
         await listen();
         await expect(ask(client, 'meet')).rejects.toMatchObject({ status: 'error' });
+        await expect(ask(client, 'plain')).resolves.toEqual([[null]]);
       });
     },
   );

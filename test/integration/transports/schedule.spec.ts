@@ -152,8 +152,7 @@ describe('jobs of @nestjs/schedule', () => {
       const logger = new KeptLogger();
       await using _app = await start([RedisLockModule.forRoot(options), ScheduleModule.forRoot(), Feature], logger);
       for (const key of keys) {
-        const line = await logger.errorWith(`'${key}'`);
-        expect(line).toBe(`[Scheduler] Lock '${key}' is held by somebody else.`);
+        await expect(logger.errorWith(`Lock '${key}' is held`)).resolves.toContain('[Scheduler]');
       }
       await Promise.all(locks.map((lock) => lock.release()));
       await Promise.all([runs.cron.promise, runs.interval.promise]);

@@ -2,8 +2,9 @@ import 'reflect-metadata';
 import type { ExceptionFilter, NestInterceptor } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 
-/** What `@WebSocketGateway` writes on a class; not imported, it is optional. */
+/** What `@WebSocketGateway` writes on a class, `@MessagePattern` and `@EventPattern` on a method; not imported, they are optional. */
 const gatewayMark = 'websockets:is_gateway';
+const patternMark = 'microservices:pattern';
 
 /** What `@UseInterceptors` and `@UseFilters` write. */
 const enhancers = { interceptor: '__interceptors__', filter: '__exceptionFilters__' } as const;
@@ -27,6 +28,27 @@ export function enhanceGateways(
       putFirst(enhancers.filter, metatype, filter);
     }
   }
+}
+
+/**
+ * The messages of a hybrid application without `inheritAppConfig` meet no global interceptors, so each controller with message handlers
+ * gets this one as its own. A filter it does not get: as its own it would hide an error from the global ones, where there are some.
+ */
+export function enhanceMessageControllers(modules: ModulesContainer, interceptor: NestInterceptor): void {
+  for (const { controllers } of modules.values()) {
+    for (const { metatype } of controllers.values()) {
+      if (typeof metatype === 'function' && handlesMessages(metatype.prototype as object))
+        putFirst(enhancers.interceptor, metatype, interceptor);
+    }
+  }
+}
+
+function handlesMessages(prototype: object): boolean {
+  const { constructor: _, ...own } = Object.getOwnPropertyDescriptors(prototype);
+  const isHandler = ({ value }: PropertyDescriptor) =>
+    typeof value === 'function' && Reflect.hasMetadata(patternMark, value as object);
+  const base: unknown = Object.getPrototypeOf(prototype);
+  return Object.values(own).some(isHandler) || (typeof base === 'object' && base !== null && handlesMessages(base));
 }
 
 function putFirst(key: string, type: object, enhancer: object): void {
