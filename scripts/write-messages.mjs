@@ -131,7 +131,7 @@ async function pageText() {
     '<!-- Written by scripts/write-messages.mjs. Do not edit: run npm run docs:messages. -->',
     'Every message of this library, generated from its code. `‹…›` stands for what is filled in. Match on `code`, never on messages: [errors](errors.md).',
     'A message about a decorated method has its place in front: `@DistributedLock on TicketOffice.buy: …` when the class is loaded, `TicketOffice.buy: …` at a call; ' +
-      'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`.',
+      'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`. `‹where›` is class and method of a decorated method; for a call of the service it is left out.',
     ...sections,
   ].join('\n\n');
   return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });

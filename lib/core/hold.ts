@@ -26,6 +26,8 @@ export class Hold implements LineMember<Hold> {
   readonly name: string;
   readonly fencingToken: number;
   readonly lease: number;
+  /** Class and method that hold it, for messages. */
+  readonly where: string | undefined;
   readonly acquiredAt: number;
   /** `Clock.now()` up to which nobody else holds the lock. */
   validUntil: number;
@@ -52,6 +54,7 @@ export class Hold implements LineMember<Hold> {
     this.name = claim.name;
     this.fencingToken = grant.fencingToken;
     this.lease = options.lease;
+    this.where = options.where;
     this.renewed = options.renew;
     const now = (this.acquiredAt = clock.now());
     this.fixedEnd = options.renew ? Number.POSITIVE_INFINITY : now + options.lease;
@@ -78,7 +81,7 @@ export class Hold implements LineMember<Hold> {
 
   lose(reason: LockLostReason): void {
     if (this.users === 0 || this.lost) return;
-    this.lost = lostError(this.name, reason);
+    this.lost = lostError(this.name, reason, this.where);
     this.owner.holdLost(this);
     this.controller?.abort(this.lost);
   }

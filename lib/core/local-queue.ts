@@ -21,7 +21,7 @@ export interface LocalQueueHost {
   /** A claim with a fresh id, known to the client so that pushed grants find it. */
   openClaim(queue: LocalQueue): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
-  countWaiting(name: string, change: 1 | -1): void;
+  countWaiting(name: string, change: 1 | -1, where?: string): void;
   holdStarted(hold: Hold): void;
   /** A caller goes on, inside its hold. */
   handOver(hold: Hold, calledAt: number): LockHandle;
@@ -60,7 +60,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /** Answers the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: ResolvedLockOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
-      if (options.wait === 0 && this.claim?.decided) throw refusals.contended(this.name, this.hold?.remaining());
+      if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
       const caller = new Caller(options, this.host.clock, settle, reject);
       if (this.claim) {
         this.contested = true;
@@ -104,7 +104,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     // Else who asked has left meanwhile, and whoever comes next is ready to wait.
     if (caller.options.wait === 0) {
       this.remove(caller);
-      caller.reject(refusals.contended(this.name, rest));
+      caller.reject(refusals.contended(this.name, rest, caller.options.where));
     }
     // The claim has left nothing at the backend; the next caller asks with it.
     if (this.callers.size > 0) this.claim!.ask();
@@ -220,11 +220,13 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   private watch(caller: Caller): void {
     caller.watch(
       () => {
-        const { wait } = caller.options;
+        const { wait, where } = caller.options;
         const silent = this.claim?.heard === false;
         this.leave(
           caller,
-          silent ? refusals.silence(this.name, wait) : refusals.waitedTooLong(this.name, wait, this.hold?.remaining()),
+          silent
+            ? refusals.silence(this.name, wait, where)
+            : refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), where),
         );
       },
       (reason) => {
@@ -252,8 +254,12 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /** @throws LockQueueFullError */
   private count(caller: Caller): void {
-    this.host.countWaiting(this.name, 1);
+    this.host.countWaiting(this.name, 1, caller.options.where);
     caller.counted = true;
+  }
+
+  private contendedFor({ where }: ResolvedLockOptions): LockError {
+    return refusals.contended(this.name, this.hold?.remaining(), where);
   }
 
   /** One try that stood behind an open question: the answer is that the lock is somebody else's. */
@@ -261,7 +267,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const caller of this.callers) {
       if (caller.options.wait > 0) continue;
       this.remove(caller);
-      caller.reject(refusals.contended(this.name, this.hold?.remaining()));
+      caller.reject(this.contendedFor(caller.options));
     }
   }
 }

@@ -116,7 +116,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
   async renew(hold: Hold, lease: number): Promise<void> {
     hold.lengthen(lease);
     const [reply] = await this.backend.renew([{ ...hold.renewal(this.clock.now()), lease }]);
-    if (reply === 'unanswered') throw refusals.notRenewed(hold.name);
+    if (reply === 'unanswered') throw refusals.notRenewed(hold.name, hold.where);
     hold.answered(reply!);
     if (hold.lost) throw hold.lost;
   }
@@ -129,7 +129,7 @@ export class LockClient implements LocalQueueHost, HandleHost {
     this.renewal.remove(hold);
     const reply = outcome === 'handed-on' ? outcome : await outcome;
     if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
-      hold.lost = lostError(hold.name, 'revoked');
+      hold.lost = lostError(hold.name, 'revoked', hold.where);
       this.report(hold);
     }
     this.held--;
@@ -146,9 +146,9 @@ export class LockClient implements LocalQueueHost, HandleHost {
     return new Claim(queue.name, id, queue, this.backend, this.releases, this.clock);
   }
 
-  countWaiting(name: string, change: 1 | -1): void {
+  countWaiting(name: string, change: 1 | -1, where?: string): void {
     if (change > 0 && this.waiting >= this.settings.maxWaiters) {
-      throw refusals.queueFull(name, this.waiting);
+      throw refusals.queueFull(name, this.waiting, where);
     }
     this.waiting += change;
   }

@@ -48,7 +48,7 @@ export class LockHandle implements Lock {
 
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.hold.lost ?? lostError(this.key, 'released');
+    throw this.hold.lost ?? lostError(this.key, 'released', this.hold.where);
   }
 
   async renew(lease?: Duration): Promise<void> {

@@ -62,6 +62,8 @@ export interface ResolvedLockOptions {
   readonly signal: AbortSignal | undefined;
   readonly fairness: Fairness;
   readonly onLost: OnLost;
+  /** Class and method that ask, for messages. */
+  readonly where?: string;
 }
 
 /** The one place of the defaults; `docs/options.md` is compared with it by a test. */

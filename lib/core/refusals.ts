@@ -9,33 +9,36 @@ import {
 } from '../errors/lock-errors.js';
 import { describe, printable } from './describe.js';
 
+/** In front of what concerns one caller: the class and method that asked, where the decorator knows them. */
+const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
+
 /** Locks that are not to be had. `rest`: what is known of the present holder's lease, in ms. */
 export const refusals = {
   /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is asking for it at the moment. */
-  contended: (key: string, rest: number | undefined) =>
+  contended: (key: string, rest: number | undefined, where?: string) =>
     new LockNotAcquiredError(
-      `Lock ${printable(key)} is held by somebody else. Try again later, or wait for it (option wait).`,
+      `${at(where)}Lock ${printable(key)} is held by somebody else. Try again later, or wait for it (option wait).`,
       { key, retryAfter: rest },
     ),
 
   /** The holders before took longer than `wait`, or one of them crashed and its lease still runs: then a shorter `lease` helps. */
-  waitedTooLong: (key: string, wait: number, rest: number | undefined) =>
+  waitedTooLong: (key: string, wait: number, rest: number | undefined, where?: string) =>
     new LockWaitTimeoutError(
-      `Lock ${printable(key)} was not free within ${wait} ms (option wait). Wait longer, do less inside it, or lock something smaller.`,
+      `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait). Wait longer, do less inside it, or lock something smaller.`,
       { key, retryAfter: rest },
     ),
 
   /** `wait` was over, and the last question of this waiter went unanswered. */
-  silence: (key: string, wait: number) =>
+  silence: (key: string, wait: number, where?: string) =>
     new LockUnavailableError(
-      `Lock ${printable(key)}: Redis did not answer within ${wait} ms (option wait). Look at Redis, and at what blocks this event loop.`,
+      `${at(where)}Lock ${printable(key)}: Redis did not answer within ${wait} ms (option wait). Look at Redis, and at what blocks this event loop.`,
       { key, uncertain: true },
     ),
 
   /** More callers at once than `maxWaiters`, over all names. */
-  queueFull: (key: string, waiting: number) =>
+  queueFull: (key: string, waiting: number, where?: string) =>
     new LockQueueFullError(
-      `Lock ${printable(key)}: ${waiting} callers of this process wait for locks already (option maxWaiters). Shed the load further out, or let more wait.`,
+      `${at(where)}Lock ${printable(key)}: ${waiting} callers of this process wait for locks already (option maxWaiters). Shed the load further out, or let more wait.`,
       { key },
     ),
 
@@ -46,50 +49,54 @@ export const refusals = {
     }),
 
   /** `lock.renew()` by hand went unanswered. */
-  notRenewed: (key: string) =>
+  notRenewed: (key: string, where?: string) =>
     new LockUnavailableError(
-      `Lock ${printable(key)} could not be renewed: Redis did not answer. It is held until its lease ends; try again while isHeld.`,
+      `${at(where)}Lock ${printable(key)} could not be renewed: Redis did not answer. It is held until its lease ends; try again while isHeld.`,
       { key, uncertain: true },
     ),
 } as const;
 
-const lost = (key: string, reason: LockLostReason, explanation: string): LockLostError =>
-  new LockLostError(`Lock ${printable(key)} was lost: ${explanation}`, { key, reason });
+const lost = (key: string, where: string | undefined, reason: LockLostReason, explanation: string): LockLostError =>
+  new LockLostError(`${at(where)}Lock ${printable(key)} was lost: ${explanation}`, { key, reason });
 
 /** Locks that were lost while their holder still worked; each is also a line in the log. */
 export const losses = {
   /** `expired`: work took longer than a fixed lease; the process stood still; Redis was away for the rest of the lease. */
-  expired: (key: string) =>
+  expired: (key: string, where?: string) =>
     lost(
       key,
+      where,
       'expired',
       'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
     ),
 
   /** `revoked`: Redis lost the key. What its settings should be: [guarantees](guarantees.md#settings-for-the-server). */
-  revoked: (key: string) =>
+  revoked: (key: string, where?: string) =>
     lost(
       key,
+      where,
       'revoked',
       'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
     ),
 
   /** `max-hold`: the work hangs, or `maxHold` is too short. The lock runs out by itself. */
-  'max-hold': (key: string) =>
+  'max-hold': (key: string, where?: string) =>
     lost(
       key,
+      where,
       'max-hold',
       'it was held for longer than maxHold, and is not renewed any more. Find what hangs, let the work end on its signal, or raise maxHold.',
     ),
 
   /** `released`: `assertHeld()` or `renew()` after the own `release()`. */
-  released: (key: string) =>
-    lost(key, 'released', 'it was released before. Use it before its release, or acquire it again.'),
+  released: (key: string, where?: string) =>
+    lost(key, where, 'released', 'it was released before. Use it before its release, or acquire it again.'),
 
   /** `shutdown`: the work took longer than `shutdownTimeout`. */
-  shutdown: (key: string) =>
+  shutdown: (key: string, where?: string) =>
     lost(
       key,
+      where,
       'shutdown',
       'the application ended before the work did (shutdownTimeout). Let the work end on its signal, or raise shutdownTimeout.',
     ),
@@ -141,4 +148,5 @@ export const inputRefusals = {
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),
 } as const;
 
-export const lostError = (key: string, reason: LockLostReason): LockLostError => losses[reason](key);
+export const lostError = (key: string, reason: LockLostReason, where?: string): LockLostError =>
+  losses[reason](key, where);

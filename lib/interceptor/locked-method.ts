@@ -151,7 +151,8 @@ export class LockedMethod {
   /** The module's defaults are known when a connection is; two applications in one process may have different ones. */
   private optionsFor(connection: LockConnection): ResolvedLockOptions {
     if (this.resolved?.connection !== connection) {
-      this.resolved = { connection, options: resolveOptions(this.settings.options, connection.client.defaults) };
+      const { options, where } = this.settings;
+      this.resolved = { connection, options: { ...resolveOptions(options, connection.client.defaults), where } };
     }
     return this.resolved.options;
   }
