@@ -4,7 +4,7 @@ import type { LockPlace } from './core/lock-place.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
 import { CallSite } from './doctor/call-site.js';
-import { LockNotAcquiredError, LockQueueFullError } from './errors/lock-errors.js';
+import { isContention } from './errors/contention.js';
 import { aroundPromise } from './interceptor/around-promise.js';
 import { atPlace } from './interceptor/error-location.js';
 import { LockConnection } from './redis-lock.connection.js';
@@ -42,8 +42,7 @@ export class RedisLockService {
     try {
       return await this.connection.acquire(key, resolved, this.placeOf('tryAcquire'));
     } catch (error) {
-      // A full queue is overload, not contention.
-      if (error instanceof LockNotAcquiredError && !(error instanceof LockQueueFullError)) return null;
+      if (isContention(error)) return null;
       throw error;
     }
   }

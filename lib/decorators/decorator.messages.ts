@@ -19,4 +19,10 @@ export const decoratorRefusals = {
   /** `connection` is no name. */
   noConnection: (given: unknown) =>
     wrong(`connection: ${describe(given)} given; write the name that RedisLockModule.forRoot({ name }) has.`),
+
+  /** `onContended` is something else. */
+  noContended: (given: unknown) =>
+    wrong(
+      `onContended: ${describe(given)} given; write 'throw', 'skip', or a function of the error and the arguments.`,
+    ),
 } as const;

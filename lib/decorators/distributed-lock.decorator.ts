@@ -7,11 +7,8 @@ import { resultKind } from '../interceptor/result-kind.js';
 import { compileKey } from '../key/key.resolver.js';
 import { readMethodShape } from '../key/method-shape.reader.js';
 import { decoratorRefusals as refusals } from './decorator.messages.js';
-import {
-  type DistributedLockDecorator,
-  type DistributedLockOptions,
-  readLockOptions,
-} from './distributed-lock.options.js';
+import { type DistributedLockOptions, readLockOptions } from './distributed-lock.options.js';
+import type { DistributedLockDecorator, OnContended } from './distributed-lock.types.js';
 
 /**
  * Runs the method under a lock: of all calls with the same key, in all processes, one at a time. The lock is taken before
@@ -26,9 +23,10 @@ import {
  * an argument that makes no key; then it was not run.
  */
 export function DistributedLock(template: string): DistributedLockDecorator<readonly unknown[]>;
-export function DistributedLock<A extends readonly unknown[]>(
-  options: DistributedLockOptions<A>,
-): DistributedLockDecorator<A>;
+// Without defaults: with them, the compiler would not find the type of a parameter of `onContended` that has none written.
+export function DistributedLock<A extends readonly unknown[], F extends OnContended, S extends readonly unknown[]>(
+  options: DistributedLockOptions<A, F, S>,
+): DistributedLockDecorator<A, F, S>;
 export function DistributedLock(argument: unknown) {
   return (target: object, property: string | symbol, descriptor: PropertyDescriptor | undefined): void => {
     const where = `${typeof target === 'function' ? target.name : target.constructor.name}.${String(property)}`;
@@ -47,7 +45,7 @@ function lock(
   if (typeof target === 'function') throw refusals.staticMethod();
   if (!descriptor || typeof original !== 'function') throw refusals.noMethod();
   if (isLocked(target, property)) throw refusals.twice();
-  const { key, params, returns, connection, lock: options } = readLockOptions(argument);
+  const { key, params, returns, connection, onContended, signalOf, lock: options } = readLockOptions(argument);
   const shape = readMethodShape(target.constructor, property, original);
   const declaredType: unknown = Reflect.getMetadata('design:returntype', target, property);
   const method = new LockedMethod({
@@ -58,6 +56,8 @@ function lock(
     written: { key, params },
     kind: resultKind({ form: shape?.form, declaredType, returns }),
     repeatable: shape?.form !== 'async generator',
+    onContended,
+    signalOf,
     options,
     slot: declareSlot(target, connection),
     connection,

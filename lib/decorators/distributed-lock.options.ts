@@ -1,18 +1,40 @@
-import type { ExecutionContext } from '@nestjs/common';
-import type { Observable } from 'rxjs';
 import { type LockOptions, lockDefaults, readOptions, resolveOptions } from '../core/options.js';
+import type { ContendedCall } from '../interceptor/contended-call.js';
+import type { SignalOfArguments } from '../interceptor/locked-method.js';
 import type { ResultKind } from '../interceptor/result-kind.js';
+import type { OnContended } from './distributed-lock.types.js';
 import { defaultConnection } from '../redis-lock.tokens.js';
 import { decoratorRefusals as refusals } from './decorator.messages.js';
 
-/** What `@DistributedLock` takes: every option of an acquisition, and the key. */
-export interface DistributedLockOptions<A extends readonly unknown[] = readonly unknown[]> extends LockOptions {
+/**
+ * What `@DistributedLock` takes: every option of an acquisition, and the key. A, F and S are inferred: what the functions among the
+ * options ask for.
+ */
+export interface DistributedLockOptions<
+  A extends readonly unknown[] = readonly unknown[],
+  F extends OnContended = 'throw',
+  S extends readonly unknown[] = readonly unknown[],
+> extends Omit<LockOptions, 'signal'> {
   /**
    * What is locked. A template: `#{id}` stands for the argument of that name, `#{order.product.id}` for an own property of
    * it, `#{0}` for the first argument; values are strings, safe integers or bigints, and any two stand apart by a ':'.
    * Or a function of the method's arguments that answers the name; under LockInterceptor, of the ExecutionContext.
    */
   key: string | ((...args: A) => string);
+  /**
+   * What becomes of a call whose lock somebody else has, for the whole of `wait` (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT):
+   * `throw` rejects it; `skip` answers undefined, or an Observable or iterable without values; a function is called with the error and the
+   * arguments of the method, on its object, and answers in its place. The method is not run. A full queue, an outage of Redis and a lost lock
+   * are errors all the same.
+   * @default 'throw'
+   */
+  onContended?: F;
+  /**
+   * Gives up waiting: the call rejects with the signal's reason. Does not end a lock that is already held. Of each call, by a
+   * function of the method's arguments: `(query, signal) => signal`; or one signal for all calls.
+   * @default none
+   */
+  signal?: AbortSignal | ((...args: S) => AbortSignal | undefined);
   /**
    * Name of the connection, as given to `RedisLockModule.forRoot({ name })`.
    * @default the one without a name
@@ -30,44 +52,20 @@ export interface DistributedLockOptions<A extends readonly unknown[] = readonly 
   returns?: ResultKind;
 }
 
-/** What a method that waits for a lock can answer. */
-type Lockable = PromiseLike<unknown> | Observable<unknown> | AsyncIterable<unknown>;
-// Parameters stand in contravariant position: only `any` takes every method.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type LockableMethod = (...args: any[]) => Lockable;
-
-/** What the compiler names when a key function asks for other arguments than the method gets. */
-export interface KeyFunctionMismatch<Expected extends readonly unknown[]> {
-  'the key function does not fit the parameters of the method': Expected;
-}
-
-type Fits<T extends LockableMethod, A extends readonly unknown[]> = ((...args: A) => void) extends
-  ((...args: Parameters<T>) => void) | ForInterceptor<A>
-  ? unknown
-  : KeyFunctionMismatch<Parameters<T>>;
-
-/** A function that LockInterceptor calls has nothing to do with the parameters of the method. */
-type ForInterceptor<A extends readonly unknown[]> = A extends readonly [ExecutionContext]
-  ? (context: ExecutionContext) => void
-  : never;
-
-/** A decorator of instance methods: the static side of a class has a `prototype`. */
-export type DistributedLockDecorator<A extends readonly unknown[]> = <T extends LockableMethod>(
-  target: object & { prototype?: never },
-  property: string | symbol,
-  descriptor: TypedPropertyDescriptor<T> & Fits<T, A>,
-) => void;
-
 export interface CheckedLockOptions {
   readonly key: unknown;
   readonly params: unknown;
   readonly returns: unknown;
   readonly connection: string;
+  readonly onContended: ContendedCall;
+  /** Makes the signal of a call, where each has its own. */
+  readonly signalOf: SignalOfArguments | undefined;
   readonly lock: LockOptions;
 }
 
 const names = [
   'key',
+  'onContended',
   'connection',
   'params',
   'returns',
@@ -76,11 +74,26 @@ const names = [
 
 /** The decorator's argument, every property read once. @throws LockConfigurationError naming the wrong option. */
 export function readLockOptions(argument: unknown): CheckedLockOptions {
-  if (typeof argument === 'string')
-    return { key: argument, params: undefined, returns: undefined, connection: defaultConnection, lock: {} };
-  const { key, params, returns, connection = defaultConnection, ...lock } = readOptions('options', argument, names);
+  const given = typeof argument === 'string' ? { key: argument } : argument;
+  const {
+    key,
+    params,
+    returns,
+    connection = defaultConnection,
+    onContended = 'throw',
+    ...lock
+  } = readOptions('options', given, names);
   if (typeof connection !== 'string' || connection === '') throw refusals.noConnection(connection);
+  if (typeof onContended !== 'function' && onContended !== 'throw' && onContended !== 'skip')
+    throw refusals.noContended(onContended);
+  const { signal } = lock;
+  if (typeof signal === 'function') delete lock.signal;
   // Only for its errors: the values that are left out come from the module, once there is one.
   resolveOptions(lock as LockOptions, lockDefaults);
-  return { key, params, returns, connection, lock: lock as LockOptions };
+  return {
+    ...{ key, params, returns, connection },
+    onContended: onContended as ContendedCall,
+    signalOf: typeof signal === 'function' ? (signal as SignalOfArguments) : undefined,
+    lock: lock as LockOptions,
+  };
 }

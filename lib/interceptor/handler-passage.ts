@@ -9,7 +9,7 @@ export interface HandlerPassage {
   /** Whether the lock was not left yet. */
   readonly isOpen: boolean;
   /** Runs the handler under the lock that is held. @throws LockLostError when it was lost on the way; then nothing ran. */
-  run(args: readonly unknown[], work: () => unknown): unknown;
+  run(work: () => unknown): unknown;
 }
 
 const passages = new AsyncLocalStorage<HandlerPassage>();

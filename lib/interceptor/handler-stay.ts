@@ -3,14 +3,9 @@ import { type Observable, type Subscriber, type Subscription, defer, isObservabl
 import type { LockScope } from '../core/lock-scope.js';
 import { type HandlerPassage, inPassage } from './handler-passage.js';
 import type { LockedMethod } from './locked-method.js';
+import { isWrittenByHand } from './http-answer.js';
 import { isStreamedBody } from './streamed-body.js';
-
-/** The answer to an HTTP request. */
-export interface Answer {
-  /** As the handler gets it by `@Res()`. */
-  readonly response: unknown;
-  readonly end: Promise<void>;
-}
+import { continued, whenRead } from './unfinished-result.js';
 
 /**
  * One request inside the lock of its handler: from the grant until everything behind the interceptor has ended, and the response,
@@ -26,20 +21,23 @@ export class HandlerStay implements HandlerPassage {
   /** Whether the values are those of an Observable of the handler. */
   private streams: boolean;
   /** Whether the response goes on when everything behind the interceptor has ended. */
-  private respondsLater = false;
+  private respondsLater: boolean;
+  /** What is read piece by piece then, where it is known. */
+  private body: unknown;
   private isAlone = false;
   private hasEnded = false;
   private behind: Subscription | undefined;
 
-  /** @param answer undefined for everything but HTTP, where the last value ends the matter. */
+  /** @param sent when the response to an HTTP request is over; undefined for everything else, where the last value ends the matter. */
   constructor(
     readonly method: LockedMethod,
     readonly context: ExecutionContext,
     private readonly scope: LockScope,
     private readonly subscriber: Subscriber<unknown>,
-    private readonly answer: Answer | undefined,
+    private readonly sent: Promise<void> | undefined,
   ) {
     this.streams = method.kind === 'observable';
+    this.respondsLater = sent !== undefined && isWrittenByHand(context.getClass(), method.property);
   }
 
   /** @param handle answers everything behind the interceptor. */
@@ -58,22 +56,24 @@ export class HandlerStay implements HandlerPassage {
     );
   }
 
-  run(args: readonly unknown[], work: () => unknown): unknown {
+  run(work: () => unknown): unknown {
     this.scope.lock.assertHeld();
-    // The handler that asks for the response answers by itself.
-    if (this.answer && args.includes(this.answer.response)) this.respondsLater = true;
     const result = work();
     // Of a promise only: the `then` of a lazy query would run it.
-    if (result instanceof Promise) result.then((value) => this.look(value), ignore);
-    else this.look(result);
-    return result;
+    return result instanceof Promise ? result.then((value: unknown) => this.look(value)) : this.look(result);
   }
 
-  private look(result: unknown): void {
-    if (isStreamedBody(result)) this.respondsLater = true;
-    if (!isObservable(result)) return;
-    this.streams = true;
-    if (this.isAlone) this.stop();
+  private look(result: unknown): unknown {
+    if (isObservable(result)) {
+      this.streams = true;
+      if (this.isAlone) this.stop();
+      return result;
+    }
+    if (!isStreamedBody(result)) return result;
+    this.respondsLater = true;
+    this.body = result;
+    // It is read outside of everything that stands here.
+    return continued(result, this.scope);
   }
 
   private pass(value: unknown): void {
@@ -83,11 +83,11 @@ export class HandlerStay implements HandlerPassage {
   }
 
   private async end(): Promise<void> {
-    const { answer, subscriber } = this;
+    const { sent, subscriber } = this;
     this.hasEnded = true;
-    if (answer && this.respondsLater) {
+    if (sent && this.respondsLater) {
       this.handOn();
-      await answer.end;
+      await whenRead(this.body, sent);
       return this.leave('failed');
     }
     try {
@@ -125,5 +125,3 @@ export class HandlerStay implements HandlerPassage {
     return this.scope.leave(outcome);
   }
 }
-
-const ignore = (): void => {};

@@ -33,7 +33,7 @@ export function answerOf(instance: object, property: string | symbol): HttpAnswe
   const request = requests.getStore();
   // Called without an object, the method is nobody's handler; it is refused later.
   if (!request || !isSame(request.handler, Reflect.get(Object(instance) as object, property))) return undefined;
-  return { byHand: isWrittenByHand(instance, property), end: () => responseEnd(request.response) };
+  return { byHand: isWrittenByHand(instance.constructor, property), end: () => responseEnd(request.response) };
 }
 
 /** A wrapper has what it wraps as its prototype, and Nest may have found either. */
@@ -41,7 +41,7 @@ const isSame = (handler: object, method: unknown): boolean =>
   method === handler || (typeof method === 'function' && Object.prototype.isPrototypeOf.call(handler, method));
 
 /** As Nest decides it, from what `@Res()` (parameter kind 1), `@Next()` (2) and `passthrough` have written down. */
-function isWrittenByHand({ constructor }: object, property: string | symbol): boolean {
+export function isWrittenByHand(constructor: object, property: string | symbol): boolean {
   const parameters = Reflect.getMetadata('__routeArguments__', constructor, property) as object | undefined;
   const byHand = Object.keys(parameters ?? {}).some((parameter) => /^[12]:/.test(parameter));
   return byHand && Reflect.getMetadata('__responsePassthrough__', constructor, property) !== true;

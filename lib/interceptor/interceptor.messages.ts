@@ -1,3 +1,4 @@
+import { describe } from '../core/describe.js';
 import { LockConfigurationError, LockNotAcquiredError } from '../errors/lock-errors.js';
 
 const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
@@ -41,6 +42,19 @@ export const callRefusals = {
     wrong(
       `${method}: the method is async and answers an Observable, which runs when the lock has gone. Answer the Observable itself: ` +
         'no async, what is to be awaited inside of it (defer(async () => …)), and the return type Observable<…>.',
+    ),
+
+  /** `signal` is a function, and it failed; what it threw is the `cause`. The method was not run. */
+  signalThrows: (cause: unknown) =>
+    wrong(
+      'the function `signal` of the options throws. See the cause; it has to answer an AbortSignal or undefined.',
+      cause,
+    ),
+
+  /** `signal` is a function, and answered something else. The method was not run. */
+  noSignal: (given: unknown) =>
+    wrong(
+      `the function \`signal\` of the options answered ${describe(given)}; it has to answer an AbortSignal or undefined.`,
     ),
 
   /** A key function reads what its argument does not have: perhaps it expects the ExecutionContext, and LockInterceptor is not there. What it threw is the `cause`. */

@@ -7,12 +7,12 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { Observable } from 'rxjs';
+import { Observable, defer, isObservable, mergeMap, of, throwError } from 'rxjs';
 import type { LockScope } from '../core/lock-scope.js';
 import type { LockConnection } from '../redis-lock.connection.js';
 import { connectionToken } from '../redis-lock.tokens.js';
 import { isPassing } from './handler-passage.js';
-import { type Answer, HandlerStay } from './handler-stay.js';
+import { HandlerStay } from './handler-stay.js';
 import { interceptorRefusals as refusals } from './interceptor.messages.js';
 import { lockedHandler } from './method-wrapper.js';
 import { requestFlow } from './request-flow.js';
@@ -43,23 +43,29 @@ export class LockInterceptor implements NestInterceptor {
     const connection = this.connectionOf(method.connection);
     const inFlow = requestFlow(context);
     return new Observable((subscriber) => {
-      const answer = answerTo(context);
+      const sent = sendingOf(context);
       const waiting = new AbortController();
       let isWaiting = true;
-      void answer?.end.then(() => isWaiting && waiting.abort(refusals.hungUp(method.where)));
+      void sent?.then(() => isWaiting && waiting.abort(refusals.hungUp(method.where)));
       subscriber.add(() => isWaiting && waiting.abort());
+      const given = strictContext(context);
       const enter = async (): Promise<LockScope> => {
         try {
-          return await method.enterWith(connection, strictContext(context), waiting.signal);
+          return await method.enterWith(connection, given, waiting.signal);
         } finally {
           isWaiting = false;
         }
       };
+      const refused = (error: unknown): Observable<unknown> =>
+        // Nobody waits for the answer of a call that was given up.
+        waiting.signal.aborted || !method.allows(error)
+          ? throwError(() => error)
+          : asObservable(() => method.instead(error, undefined, [given]));
       // With what follows: it belongs to the new flow as well.
       void inFlow(() =>
         enter().then(
-          (scope) => new HandlerStay(method, context, scope, subscriber, answer).begin(() => next.handle()),
-          (error: unknown) => subscriber.error(error),
+          (scope) => new HandlerStay(method, context, scope, subscriber, sent).begin(() => next.handle()),
+          (error: unknown) => void subscriber.add(refused(error).subscribe(subscriber)),
         ),
       );
     });
@@ -91,9 +97,11 @@ function standsAt(handler: object): boolean {
   return interceptors.some((entry) => entry === LockInterceptor || entry instanceof LockInterceptor);
 }
 
-function answerTo(context: ExecutionContext): Answer | undefined {
-  if (context.getType() !== 'http') return undefined;
-  const response: unknown = context.switchToHttp().getResponse();
-  const end = responseEnd(response);
-  return end && { response, end };
+/** As Nest does with what a handler answers. */
+const asObservable = (handle: () => unknown): Observable<unknown> =>
+  defer(async () => handle()).pipe(mergeMap((result) => (isObservable(result) ? result : of(result))));
+
+/** When the response is over, for HTTP. */
+function sendingOf(context: ExecutionContext): Promise<void> | undefined {
+  return context.getType() === 'http' ? responseEnd(context.switchToHttp().getResponse()) : undefined;
 }

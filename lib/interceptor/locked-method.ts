@@ -1,12 +1,15 @@
 import type { LockPlace } from '../core/lock-place.js';
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../core/options.js';
+import { isContention } from '../errors/contention.js';
+import { LockConfigurationError, type LockNotAcquiredError } from '../errors/lock-errors.js';
 import type { KeyOfArguments } from '../key/key.resolver.js';
 import type { LockConnection } from '../redis-lock.connection.js';
 import { aroundIterable } from './around-iterable.js';
 import { aroundObservable } from './around-observable.js';
 import { aroundPromise } from './around-promise.js';
 import { connectionOf } from './connection-finder.js';
+import { type ContendedCall, ContendedScope, inPlaceOf } from './contended-call.js';
 import { located } from './error-location.js';
 import type { HandlerPassage } from './handler-passage.js';
 import { type HttpAnswer, answerOf } from './http-answer.js';
@@ -26,6 +29,8 @@ export interface LockedMethodSettings {
   readonly kind: ResultKind;
   /** Whether what it answers may be iterated more than once: everything but a generator. */
   readonly repeatable: boolean;
+  readonly onContended: ContendedCall;
+  readonly signalOf: SignalOfArguments | undefined;
   readonly options: LockOptions;
   /** Where its instances keep their connection. */
   readonly slot: symbol;
@@ -33,20 +38,29 @@ export interface LockedMethodSettings {
   readonly connection: string;
 }
 
+/** What the function `signal` of the options answers for a call. */
+export type SignalOfArguments = (...given: unknown[]) => unknown;
+
 /** What the decorator knows of one method of one class, and the around-advice for it. */
 export class LockedMethod {
   private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
 
   private readonly place: LockPlace;
+  private readonly keyOfArguments: KeyOfArguments;
 
   constructor(readonly settings: LockedMethodSettings) {
-    const { where, written } = settings;
+    const { where, written, key, keyWithoutArguments } = settings;
     this.place = { where, template: typeof written.key === 'string' ? written.key : undefined };
+    this.keyOfArguments = keyWithoutArguments ? hintingAtInterceptor(key) : key;
   }
 
   /** `ProductService.buy`, for messages. */
   get where(): string {
     return this.settings.where;
+  }
+
+  get property(): string | symbol {
+    return this.settings.property;
   }
 
   get kind(): ResultKind {
@@ -72,13 +86,32 @@ export class LockedMethod {
   /** Answers at once with what the method answers; the lock is taken, the work run and the lock left inside that. */
   around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
     const answer = answerOf(instance, this.settings.property);
-    return this.guard((signal) => this.enter(instance, args, signal), work, answer);
+    const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
+    if (this.settings.onContended === 'throw') return this.guard(enter, work, answer);
+    return this.guard(
+      (signal) => enter(signal).catch(contendedScope),
+      (scope) => (scope instanceof ContendedScope ? this.instead(scope.error, instance, args) : work(scope)),
+      answer,
+    );
+  }
+
+  /** Whether the error is none that the caller shall see: `instead` answers in the method's place. */
+  allows(error: unknown): error is LockNotAcquiredError {
+    return this.settings.onContended !== 'throw' && isContention(error);
+  }
+
+  /** What is answered, in the kind of the method, when somebody else has its lock. */
+  instead(error: LockNotAcquiredError, instance: object | undefined, given: readonly unknown[]): unknown {
+    const { onContended, kind } = this.settings;
+    return inPlaceOf(kind, () =>
+      typeof onContended === 'function' ? onContended.call(instance, error, ...given) : undefined,
+    );
   }
 
   /** Runs the work under the lock that LockInterceptor holds for it. */
-  pass(passage: HandlerPassage, args: readonly unknown[], work: () => unknown): unknown {
+  pass(passage: HandlerPassage, work: () => unknown): unknown {
     try {
-      return passage.run(args, work);
+      return passage.run(work);
     } catch (error) {
       const refuse = async (): Promise<never> => {
         throw error;
@@ -89,12 +122,7 @@ export class LockedMethod {
 
   /** Takes the lock of a request, for work that LockInterceptor runs and leaves. */
   async enterWith(connection: LockConnection, context: unknown, signal: AbortSignal): Promise<LockScope> {
-    const { where, key } = this.settings;
-    return connection.enter(
-      located(where, () => key([context])),
-      withSignal(this.optionsFor(connection), signal),
-      this.place,
-    );
+    return this.enterOn(connection, this.settings.key, [context], signal);
   }
 
   /** @param answer where the result goes, if the call is a request's. */
@@ -132,20 +160,21 @@ export class LockedMethod {
     const { where, slot, connection: connectionName } = this.settings;
     const connection = isObject(instance) ? connectionOf(instance, connectionName, slot) : undefined;
     if (!connection) throw callRefusals.withoutConnection(where, connectionName);
-    const options = this.optionsFor(connection);
-    const name = located(where, () => this.nameOf(args));
-    return connection.enter(name, signal ? withSignal(options, signal) : options, this.place);
+    return this.enterOn(connection, this.keyOfArguments, args, signal);
   }
 
-  private nameOf(args: readonly unknown[]): string {
-    const { key, keyWithoutArguments } = this.settings;
-    try {
-      return key(args);
-    } catch (error) {
-      const { cause } = error as Error;
-      // A function that reads what its argument does not have may have been written for LockInterceptor.
-      throw keyWithoutArguments && cause instanceof TypeError ? callRefusals.puzzledKey(cause) : error;
-    }
+  /** @param given what the functions of the options get */
+  private enterOn(
+    connection: LockConnection,
+    key: KeyOfArguments,
+    given: readonly unknown[],
+    signal: AbortSignal | undefined,
+  ): Promise<LockScope> {
+    const { where, signalOf } = this.settings;
+    const options = this.optionsFor(connection);
+    const name = located(where, () => key(given));
+    const own = signalOf && located(where, () => signalOfCall(signalOf, given));
+    return connection.enter(name, own || signal ? withSignals(options, own, signal) : options, this.place);
   }
 
   /** The module's defaults are known when a connection is; two applications in one process may have different ones. */
@@ -161,6 +190,36 @@ export class LockedMethod {
 /** `this` is whatever the method was called on, undefined for one that was taken off its object. */
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-function withSignal(options: ResolvedLockOptions, signal: AbortSignal): ResolvedLockOptions {
-  return { ...options, signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal };
+function withSignals(options: ResolvedLockOptions, ...signals: Array<AbortSignal | undefined>): ResolvedLockOptions {
+  const all = [options.signal, ...signals].filter((signal) => signal !== undefined);
+  return { ...options, signal: all.length > 1 ? AbortSignal.any(all) : all[0] };
+}
+
+function signalOfCall(signalOf: SignalOfArguments, given: readonly unknown[]): AbortSignal | undefined {
+  let signal: unknown;
+  try {
+    signal = signalOf(...given);
+  } catch (cause) {
+    throw cause instanceof LockConfigurationError ? cause : callRefusals.signalThrows(cause);
+  }
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw callRefusals.noSignal(signal);
+}
+
+/** A function that reads what its argument does not have may have been written for LockInterceptor. */
+function hintingAtInterceptor(key: KeyOfArguments): KeyOfArguments {
+  return (args) => {
+    try {
+      return key(args);
+    } catch (error) {
+      const { cause } = error as Error;
+      throw cause instanceof TypeError ? callRefusals.puzzledKey(cause) : error;
+    }
+  };
+}
+
+/** Nobody but a contended call is answered otherwise. */
+function contendedScope(error: unknown): ContendedScope {
+  if (isContention(error)) return new ContendedScope(error);
+  throw error;
 }

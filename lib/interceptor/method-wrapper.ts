@@ -54,7 +54,7 @@ export function lockInner(
 ): Method {
   const inner = disguise(original, function (this: object, ...args: unknown[]): unknown {
     const handed = passageTo(method);
-    if (handed) return method.pass(handed, args, () => original.apply(this, args));
+    if (handed) return method.pass(handed, () => original.apply(this, args));
     if (passes(method, this)) return original.apply(this, args);
     return method.around(this, args, () => original.apply(this, args));
   });
@@ -84,7 +84,7 @@ function lockAround(prototype: object, property: string | symbol, method: Locked
   const next = standing as Method;
   const outer = disguise(next, function (this: object, ...args: unknown[]): unknown {
     const handed = passageTo(method);
-    if (handed) return method.pass(handed, args, () => next.apply(this, args));
+    if (handed) return method.pass(handed, () => next.apply(this, args));
     return method.around(this, args, ({ lock }) =>
       passages.run({ method, instance: this, lock, taken: false }, () => next.apply(this, args)),
     );

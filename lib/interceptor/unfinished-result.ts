@@ -20,12 +20,17 @@ export interface Unfinished<T> {
  */
 export function endOf(result: unknown, answer: HttpAnswer | undefined): Promise<void> | undefined {
   const sent = answer && (answer.byHand || isStreamedBody(result) || isObservable(result)) ? answer.end() : undefined;
-  // Nobody reads on, but a step may be under way, and `finally` is still to come.
-  if (sent && isAsyncGenerator(result)) return sent.then(() => result.return(undefined)).then(ignore, ignore);
-  if (!(result instanceof StreamableFile)) return sent;
+  if (!(result instanceof StreamableFile)) return sent && whenRead(result, sent);
   // The callback also comes with an error, which Nest handles; a file that an interceptor dropped ends with the response.
   const read = new Promise<void>((resolve) => void finished(result.getStream(), { writable: false }, () => resolve()));
   return sent ? Promise.race([read, sent]) : read;
+}
+
+/** @param sent when the response is over: nobody reads on, but a step may be under way, and `finally` is still to come. */
+export async function whenRead(body: unknown, sent: Promise<void>): Promise<void> {
+  await sent;
+  // Its error is Nest's matter.
+  if (isAsyncGenerator(body)) await body.return(undefined).catch(() => {});
 }
 
 /**
@@ -44,14 +49,13 @@ export function unfinished<T>(
   throw callRefusals.lateObservable(where);
 }
 
-function continued<T>(result: T, scope: LockScope): T {
+/** What is run later, by the one who gets it, runs in the flow of the lock. */
+export function continued<T>(result: T, scope: LockScope): T {
   if (isObservable(result)) {
     return new Observable((subscriber) => scope.run(() => result.subscribe(subscriber))) as T;
   }
   return isAsyncGenerator(result) ? (iterateIn(scope, result) as T) : result;
 }
-
-const ignore = (): void => {};
 
 const isAsyncGenerator = (value: unknown): value is AsyncGenerator =>
   Object.prototype.toString.call(value) === '[object AsyncGenerator]';

@@ -15,6 +15,8 @@ export class RecordingConnection {
   options: ResolvedLockOptions | undefined;
   /** When set, `enter` waits for it (or for the signal). */
   gate: Promise<unknown> = Promise.resolve();
+  /** When set, what `enter` rejects with. */
+  refusal: Error | undefined;
   /** When set, good work ends in a LockLostError. */
   lost = false;
   private readonly flow = new AsyncLocalStorage<string>();
@@ -34,7 +36,9 @@ export class RecordingConnection {
   async enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
     this.options = options;
     this.note(`enter ${name}`);
+    options.signal?.throwIfAborted();
     await Promise.race([this.gate, aborted(options.signal)]);
+    if (this.refusal) throw this.refusal;
     const lock = { isHeld: true };
     let left = false;
     return {

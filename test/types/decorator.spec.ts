@@ -23,6 +23,39 @@ const snippets: Record<string, string> = {
   'accepts private and protected methods': `class A { n() { return this.m(); } @DistributedLock('p') private async m() { return 1; } }`,
   'accepts every option': `class A { @DistributedLock({ key: 'p', lease: '5s', wait: 0, renew: true, maxHold: '1 minute', signal: new AbortController().signal,
     fairness: 'strict', onLost: 'warn', connection: 'billing', params: ['id'], returns: 'promise' }) async m(id: string) { return id; } }`,
+  'accepts skip where the result may be undefined, for Observables and for iterables': `class A {
+    @DistributedLock({ key: 'a', onContended: 'skip' }) async a() {}
+    @DistributedLock({ key: 'b', onContended: 'skip' }) async b(): Promise<number | undefined> { return 1; }
+    @DistributedLock({ key: 'c', onContended: 'skip' }) c(): Observable<number> { return of(1); }
+    @DistributedLock({ key: 'd', onContended: 'skip' }) async *d(): AsyncGenerator<number> { yield 1; }
+    @DistributedLock({ key: 'e', onContended: 'skip' }) async e(): Promise<unknown> { return 1; } }`,
+  'accepts a fallback with the parameters and the result of the method, sync or async': `class A {
+    @DistributedLock({ key: 'p:#{id}', onContended: (error, id: string, order: Order) => error.retryAfter ?? id.length + order.shop.length })
+    async a(id: string, order: Order): Promise<number> { return id.length + order.shop.length; }
+    @DistributedLock({ key: (id: string) => id, onContended: async (error, id: string) => error.code + id }) async b(id: string): Promise<string> { return id; }
+    @DistributedLock({ key: 'c', onContended: () => of(1) }) c(): Observable<number> { return of(2); }
+    @DistributedLock({ key: 'd', onContended: async () => of(1) }) d(): Observable<number> { return of(2); }
+    @DistributedLock({ key: 'e', onContended: async function* () { yield 1; } }) async *e(): AsyncIterable<number> { yield 2; }
+    @DistributedLock({ key: 'f', onContended: () => { throw new Error(); } }) async f() { return 1; }
+    @DistributedLock({ key: 'g', onContended: (error: LockNotAcquiredError) => void error }) async g() {} }`,
+  'accepts a fallback that is called on the object': `class A { private stale = 1;
+    @DistributedLock({ key: 'p', onContended(this: A, error: LockNotAcquiredError, id: number) { return this.stale + id; } }) async m(id: number) { return id; } }`,
+  'accepts a fallback of the ExecutionContext, for LockInterceptor': `class A {
+    @DistributedLock({ key: (context: ExecutionContext) => context.getType(), onContended: (error, context: ExecutionContext) => context.getType() })
+    async m(id: number): Promise<string> { return String(id); } }`,
+  'accepts a signal function with the parameters of the method': `class A {
+    @DistributedLock({ key: 'p', signal: (id: string, signal?: AbortSignal) => signal }) async m(id: string, signal?: AbortSignal) { return [id, signal]; }
+    @DistributedLock({ key: (id: string) => id, signal: (id: string, signal: AbortSignal) => signal }) async n(id: string, signal: AbortSignal) { return [id, signal]; } }`,
+  'refuses skip where the result is never undefined': `class A { @DistributedLock({ key: 'p', onContended: 'skip' }) async m() { return 1; } } // error: with onContended: 'skip' the method may answer undefined`,
+  'refuses another word for onContended': `class A { @DistributedLock({ key: 'p', onContended: 'ignore' }) async m() {} } // error: not assignable`,
+  'refuses a fallback with another result': `class A { @DistributedLock({ key: 'p', onContended: () => 'x' }) async m() { return 1; } } // error: onContended does not fit the method`,
+  'refuses a fallback that answers one value for an Observable': `class A { @DistributedLock({ key: 'p', onContended: () => 1 }) m(): Observable<number> { return of(1); } } // error: onContended does not fit the method`,
+  'refuses a fallback with other parameters': `class A { @DistributedLock({ key: 'p', onContended: (error, id: number) => id }) async m(id: string) { return id.length; } } // error: onContended does not fit the method`,
+  'refuses a fallback with more parameters': `class A { @DistributedLock({ key: 'p', onContended: (error, id: string, n: number) => n }) async m(id: string) { return id.length; } } // error: onContended does not fit the method`,
+  'refuses a fallback of another error': `class A { @DistributedLock({ key: 'p', onContended: (error: { reason: string }) => 1 }) async m() { return 1; } } // error: `,
+  'refuses a fallback that is called on something else': `class B { stale = 1; } class A { @DistributedLock({ key: 'p', onContended(this: B) { return this.stale; } }) async m() { return 1; } } // error: onContended is called on the object`,
+  'refuses a signal function with other parameters': `class A { @DistributedLock({ key: 'p', signal: (id: number) => AbortSignal.timeout(id) }) async m(id: string) { return id; } } // error: the signal function does not fit`,
+  'refuses a signal function that answers none': `class A { @DistributedLock({ key: 'p', signal: () => 'now' }) async m() {} } // error: not assignable`,
   'refuses a key function with another type': `class A { @DistributedLock({ key: (id: number) => String(id) }) async m(id: string) { return id; } } // error: the key function does not fit the parameters of the method`,
   'refuses a key function with a narrower type': `class A { @DistributedLock({ key: (id: 'a') => id }) async m(id: string) { return id; } } // error: the key function does not fit`,
   'refuses a key function with more parameters': `class A { @DistributedLock({ key: (id: string, n: number) => id + n }) async m(id: string) { return id; } } // error: the key function does not fit`,
@@ -48,10 +81,10 @@ const snippets: Record<string, string> = {
 };
 
 const prelude = `import { type ExecutionContext, UseInterceptors } from '@nestjs/common';
-import { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { DistributedLock, LockInterceptor, type LockNotAcquiredError, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { Observable, of } from 'rxjs';
 interface Order { shop: string }
-export { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService, Observable, of, UseInterceptors, type ExecutionContext, type Order };
+export { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService, Observable, of, UseInterceptors, type ExecutionContext, type LockNotAcquiredError, type Order };
 `;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

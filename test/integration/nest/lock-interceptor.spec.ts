@@ -158,7 +158,7 @@ class Items {
   async *pages(@Param('id') id: string): AsyncGenerator<string> {
     yield `${id} `;
     await leave.promise;
-    yield 'end';
+    yield `end ${currentLock()?.key}`;
   }
 
   @Get('manual/:id')
@@ -372,6 +372,12 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(events.filter((event) => event === 'handler in item:1')).toHaveLength(1);
   });
 
+  it('runs what is read piece by piece inside the lock', async () => {
+    await start();
+    leave.resolve();
+    expect(await (await get('pages/1')).text()).toBe('1 end item:1');
+  });
+
   it('leaves handlers without @DistributedLock alone where it stands at their class', async () => {
     await start();
     expect(await (await get('free')).text()).toBe('free');
@@ -446,6 +452,43 @@ describe('LockInterceptor', () => {
     const billing = RedisLockModule.forRoot(onSharedRedis({ name: 'billing' }));
     await start([Billing], [], [RedisLockModule.forRoot(onSharedRedis()), billing]);
     expect(await (await get('value/1')).json()).toEqual({ held: 'item:1', elsewhere: null });
+  });
+
+  it('answers something else where onContended says so, with the context, and runs no other interceptor', async () => {
+    @Controller('items')
+    @UseInterceptors(LockInterceptor, Inner)
+    class Contended {
+      @Get('skip/:id')
+      @DistributedLock({ key, wait: 0, onContended: 'skip' })
+      async skip(): Promise<string | undefined> {
+        return 'worked';
+      }
+
+      @Get('other/:id')
+      @DistributedLock({
+        key,
+        wait: 0,
+        onContended: async (error, context: ExecutionContext) => [error.code, key(context)],
+      })
+      async other() {
+        return ['worked'];
+      }
+
+      @Sse('events/:id')
+      @DistributedLock({ key, wait: 0, onContended: () => of({ data: 'busy' }) })
+      async events() {
+        return of({ data: 'worked' });
+      }
+    }
+    const locks = await start([Contended]);
+    expect(await (await get('skip/1')).text()).toBe('worked');
+    events = [];
+    await using _lock = await locks.acquire('item:1');
+    const skipped = await get('skip/1');
+    expect([skipped.status, await skipped.text()]).toEqual([200, '']);
+    expect(await (await get('other/1')).json()).toEqual(['LOCK_CONTENDED', 'item:1']);
+    expect(await (await get('events/1')).text()).toContain('data: busy');
+    expect(events).toEqual([]);
   });
 
   it('lets code inside the request re-enter, and other decorators stand in between', async () => {
