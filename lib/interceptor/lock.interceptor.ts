@@ -65,7 +65,7 @@ export class LockInterceptor implements NestInterceptor {
       void inFlow(() =>
         enter().then(
           (scope) => new HandlerStay(method, context, scope, subscriber, sent).begin(() => next.handle()),
-          (error: unknown) => void subscriber.add(refused(error).subscribe(subscriber)),
+          (error: unknown) => subscriber.add(refused(error).subscribe(subscriber)),
         ),
       );
     });

@@ -310,11 +310,23 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(lock.isHeld).toBe(true);
   });
 
-  it.each(['file', 'files', 'pages', 'manual'])('gives the lock back when the client hangs up: %s', async (path) => {
+  it.each(['file', 'files', 'manual'])('gives the lock back when the client hangs up: %s', async (path) => {
     const locks = await start();
     const client = new AbortController();
     await begins(await get(`${path}/1`, client.signal), '1 ');
     client.abort();
+    await using lock = await locks.acquire('item:1');
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('gives the lock of a generator back when the client has hung up and the step under way has ended', async () => {
+    const locks = await start();
+    const client = new AbortController();
+    await begins(await get('pages/1', client.signal), '1 ');
+    client.abort();
+    await gone.promise;
+    await expect(isFree(locks, 'item:1')).resolves.toBe(false);
+    leave.resolve();
     await using lock = await locks.acquire('item:1');
     expect(lock.isHeld).toBe(true);
   });
