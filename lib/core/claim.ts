@@ -40,6 +40,8 @@ export class Claim implements AcquireRequest {
   enqueue = false;
   again = false;
   giveUpAt = 0;
+  /** As in ReleaseRequest; set by the release. */
+  keepUntil = 0;
   /** Whether the last question was answered: who times out after silence was not simply waiting too long. */
   heard = false;
 
@@ -111,8 +113,10 @@ export class Claim implements AcquireRequest {
   /**
    * Gives up whatever this claim has or may still get. Safe at any moment.
    * Answers what the backend knew of it; `unanswered` when it could not be asked (it will be, beside).
+   * @param keepUntil until when nobody else shall get the lock all the same
    */
-  release(): Promise<ReleaseReply | 'unanswered'> {
+  release(keepUntil = 0): Promise<ReleaseReply | 'unanswered'> {
+    this.keepUntil = keepUntil;
     this.close();
     return this.releases.release(this, this.lease, this.lateUntil);
   }

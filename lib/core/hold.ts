@@ -37,6 +37,9 @@ export class Hold implements LineMember<Hold> {
   users = 0;
   lost: LockLostError | undefined;
 
+  /** End of `minHold`: before it nobody else gets the lock, though the work is done. 0 when there is none. */
+  readonly keepUntil: number;
+
   /** End of `maxHold`. */
   private readonly endsAt: number;
   private readonly renewed: boolean;
@@ -60,6 +63,7 @@ export class Hold implements LineMember<Hold> {
     this.fixedEnd = options.renew ? Number.POSITIVE_INFINITY : now + options.lease;
     this.validUntil = Math.min(grant.validUntil, this.fixedEnd);
     this.endsAt = now + options.maxHold;
+    this.keepUntil = options.minHold > 0 ? now + options.minHold : 0;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now);
   }

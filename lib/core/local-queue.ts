@@ -134,14 +134,15 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     // A hold that was lost has been given back at that moment, except at `maxHold`.
     if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('absent');
     const caller = this.hold === hold ? this.callers.first : undefined;
-    const grant = caller && this.tenure?.handOff(hold);
+    const keep = hold.keepUntil > 0 && hold.keepUntil > this.host.clock.now();
+    const grant = caller && !keep && this.tenure?.handOff(hold);
     if (grant) {
       this.serve(caller, grant, this.tenure!.mustYield());
       if (this.renewing) this.renewAgain = true;
       else void this.renewBeside();
       return 'handed-on';
     }
-    const reply = hold.claim.release();
+    const reply = hold.claim.release(keep ? hold.keepUntil : 0);
     // Asked for at once: question and release travel in one packet.
     if (this.hold === hold) this.next();
     return reply;

@@ -33,7 +33,7 @@ export interface LockBackend {
    */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
   /** Gives a claim up, whether it holds or waits; a freed lock goes to the next waiter in the same step. */
-  release(claim: ClaimRef): Promise<ReleaseReply>;
+  release(request: ReleaseRequest): Promise<ReleaseReply>;
   /** Lengthens some hundred leases at most, in one step. Never rejects: one answer for each hold, in order. */
   renew(holds: readonly RenewRequest[]): Promise<RenewReply[]>;
   /**
@@ -60,6 +60,14 @@ export interface LockBackendEvents {
 export interface ClaimRef {
   readonly name: string;
   readonly claim: string;
+}
+
+export interface ReleaseRequest extends ClaimRef {
+  /**
+   * `Clock.now()` until which nobody else shall get the lock although its work is over (`minHold`). The backend sees to it alone: the
+   * client may end. 0 or missing: the lock is free at once.
+   */
+  readonly keepUntil?: number;
 }
 
 export interface AcquireRequest extends ClaimRef {

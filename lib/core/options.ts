@@ -26,6 +26,13 @@ export interface LockOptions {
    * @default none
    */
   maxHold?: Duration;
+  /**
+   * The shortest time from the grant in which nobody else gets the lock, also when the work was done sooner. The rest of it is left to the
+   * backend: the call returns, the process may end. A job that every process starts at about the same time so runs once.
+   * Work that lasts longer, and a crash (there the lease counts), are not held up by it.
+   * @default 0: the lock is free as soon as the work is done
+   */
+  minHold?: Duration;
   /** Gives up waiting: the call rejects with `signal.reason`. Does not end a lock that is already held. */
   signal?: AbortSignal;
   /**
@@ -59,6 +66,7 @@ export interface ResolvedLockOptions {
   readonly wait: number;
   readonly renew: boolean;
   readonly maxHold: number;
+  readonly minHold: number;
   readonly signal: AbortSignal | undefined;
   readonly fairness: Fairness;
   readonly onLost: OnLost;
@@ -72,6 +80,7 @@ export const lockDefaults: ResolvedLockOptions = {
   wait: 10_000,
   renew: true,
   maxHold: Number.POSITIVE_INFINITY,
+  minHold: 0,
   signal: undefined,
   fairness: 'handoff',
   onLost: 'throw',
@@ -80,7 +89,7 @@ export const lockDefaults: ResolvedLockOptions = {
 /** Smallest lease in milliseconds: below, the round trip to Redis eats it up. */
 export const minLease = 10;
 
-const lockOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'signal', 'fairness', 'onLost'] as const;
+const lockOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'minHold', 'signal', 'fairness', 'onLost'] as const;
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
 
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
@@ -96,12 +105,17 @@ export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
-  const { lease, wait, renew, maxHold, signal, fairness, onLost } = readOptions('options', options, lockOptionNames);
+  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost } = readOptions(
+    'options',
+    options,
+    lockOptionNames,
+  );
   return {
     lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: minLease }),
     wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: 0, infinite: true }),
     renew: renew === undefined ? lease === undefined && defaults.renew : oneOf('renew', renew, [true, false]),
     maxHold: maxHold === undefined ? defaults.maxHold : parseDuration('maxHold', maxHold, { min: 1, infinite: true }),
+    minHold: minHold === undefined ? defaults.minHold : parseDuration('minHold', minHold, { min: 0 }),
     signal: signal === undefined ? defaults.signal : abortSignal(signal),
     fairness: fairness === undefined ? defaults.fairness : oneOf('fairness', fairness, ['handoff', 'strict']),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),

@@ -1,9 +1,9 @@
 import { LockConfigurationError } from '../errors/lock-errors.js';
-import type { ClaimRef, LockBackend, ReleaseReply } from './lock-backend.js';
+import type { LockBackend, ReleaseReply, ReleaseRequest } from './lock-backend.js';
 import type { Clock } from './clock.js';
 import type { LockLog } from './lock-log.js';
 
-interface OpenRelease extends ClaimRef {
+interface OpenRelease extends ReleaseRequest {
   /** When to send it (again). */
   dueAt: number;
   /** After this the backend has forgotten the claim by itself. */
@@ -31,7 +31,7 @@ export class Releases {
    * Answers what the first sending did; `unanswered` when it failed and goes on beside.
    * @param lateUntil until when an unanswered `acquire` of this claim may still be executed; 0 when there is none
    */
-  release(claim: ClaimRef, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
+  release(claim: ReleaseRequest, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const late = lateUntil > 0 && lateUntil > this.clock.now();
     return this.send(claim, (reply, error) => {
       if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
@@ -57,11 +57,17 @@ export class Releases {
     this.stopTimer?.();
   }
 
-  private keep(claim: ClaimRef, lease: number, reply: ReleaseReply | 'unanswered', from: number): void {
+  private keep(claim: ReleaseRequest, lease: number, reply: ReleaseReply | 'unanswered', from: number): void {
     if (this.stopped) return;
     const pause = reply === 'unanswered' ? 2 * this.backend.commandTimeout : 0;
     const pointlessAt = from + Math.max(lease, 2 * this.backend.poll) + this.backend.commandTimeout;
-    this.open.add({ name: claim.name, claim: claim.claim, dueAt: from + pause, pointlessAt });
+    this.open.add({
+      name: claim.name,
+      claim: claim.claim,
+      keepUntil: claim.keepUntil,
+      dueAt: from + pause,
+      pointlessAt,
+    });
     this.schedule();
   }
 
@@ -82,7 +88,7 @@ export class Releases {
   }
 
   private send(
-    claim: ClaimRef,
+    claim: ReleaseRequest,
     done: (reply: ReleaseReply | 'unanswered', error?: unknown) => void,
   ): Promise<ReleaseReply | 'unanswered'> {
     this.underWay++;

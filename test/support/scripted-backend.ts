@@ -6,6 +6,7 @@ import type {
   LockBackend,
   LockBackendEvents,
   ReleaseReply,
+  ReleaseRequest,
   RenewReply,
   RenewRequest,
 } from '../../lib/core/lock-backend.js';
@@ -22,7 +23,7 @@ export class ScriptedBackend implements LockBackend {
   /** Everything that was asked for, in order: `acquire a`, `release a`, `renew a,b`. */
   readonly log: string[] = [];
   readonly acquired: AcquireRequest[] = [];
-  readonly released: ClaimRef[] = [];
+  readonly released: ReleaseRequest[] = [];
   readonly renewed: RenewRequest[] = [];
   events!: LockBackendEvents;
   closed = false;
@@ -70,9 +71,9 @@ export class ScriptedBackend implements LockBackend {
     return this.onAcquire(request);
   }
 
-  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+  async release({ name, claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
     this.log.push(`release ${name}`);
-    this.released.push({ name, claim });
+    this.released.push(keepUntil > 0 ? { name, claim, keepUntil } : { name, claim });
     return this.onRelease({ name, claim });
   }
 

@@ -10,6 +10,8 @@ interface Holder {
   endsAt: number;
   /** False: it was handed the lock, and nobody has heard of it yet. */
   confirmed: boolean;
+  /** Given up by its holder; nobody else gets it before `endsAt`. */
+  kept?: boolean;
 }
 
 interface Waiter {
@@ -66,11 +68,15 @@ export class LockTable {
     });
   }
 
-  /** Gives a claim up: frees the lock when it holds, and hands it on in the same step; else takes it out of the queue. */
-  release(name: string, claim: string): 'released' | 'cancelled' | 'absent' {
+  /**
+   * Gives a claim up: frees the lock when it holds, and hands it on in the same step; else takes it out of the queue.
+   * @param keep ms for which nobody else shall get the lock all the same
+   */
+  release(name: string, claim: string, keep = 0): 'released' | 'cancelled' | 'absent' {
     return this.step(name, (entry, now) => {
       const held = entry.holder?.claim === claim;
-      if (held) entry.holder = undefined;
+      if (held)
+        entry.holder = keep > 0 ? { ...entry.holder!, endsAt: now + keep, confirmed: true, kept: true } : undefined;
       const waited = entry.queue.delete(claim);
       if (!entry.holder) this.serve(name, entry, now);
       if (held) return 'released';
@@ -82,7 +88,7 @@ export class LockTable {
   renew({ name, claim, fencingToken, lease, reserve }: RenewRequest): Renewed | 'lost' {
     return this.step(name, ({ holder, queue }, now) => {
       // A holder may show a later token of its block; a smaller one is of an earlier grant of the same claim.
-      if (holder?.claim !== claim || holder.fencingToken > fencingToken) return 'lost';
+      if (holder?.claim !== claim || holder.kept || holder.fencingToken > fencingToken) return 'lost';
       if (!holder.confirmed) queue.delete(claim);
       holder.confirmed = true;
       holder.endsAt = Math.max(holder.endsAt, now + lease);

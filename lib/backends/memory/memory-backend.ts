@@ -3,7 +3,7 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
-  ClaimRef,
+  ReleaseRequest,
   LockBackend,
   LockBackendEvents,
   PushedGrant,
@@ -98,9 +98,11 @@ export class MemoryLockBackend implements LockBackend {
     return { ...grant, validUntil: certainUntil(sentAt, rest) };
   }
 
-  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+  async release({ name, claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
     await this.rideOut(name, Number.POSITIVE_INFINITY);
-    return this.send(name, 'useful', () => this.server.table.release(name, claim));
+    return this.send(name, 'useful', () =>
+      this.server.table.release(name, claim, Math.max(0, keepUntil - this.clock.now())),
+    );
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {

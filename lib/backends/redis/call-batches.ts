@@ -1,4 +1,4 @@
-import type { AcquireRequest, ClaimRef } from '../../core/lock-backend.js';
+import type { AcquireRequest, ClaimRef, ReleaseRequest } from '../../core/lock-backend.js';
 import type { CommandConnection } from './command-connection.js';
 import type { KeySpace } from './keys.js';
 import { redisReasons } from './redis.messages.js';
@@ -15,11 +15,12 @@ export interface ScriptCall<R extends ClaimRef = ClaimRef> {
 }
 
 type AcquireCall = ScriptCall<AcquireRequest>;
+type ReleaseCall = ScriptCall<ReleaseRequest>;
 
 /** Calls that stand together in one command. */
 type Batch =
   | { readonly script: 'acquire'; readonly calls: AcquireCall[] }
-  | { readonly script: 'release'; readonly calls: ScriptCall[] };
+  | { readonly script: 'release'; readonly calls: ReleaseCall[] };
 
 /** Claims in one command: Redis serves nobody else meanwhile, some hundred microseconds at this size. */
 const largestBatch = 64;
@@ -48,7 +49,7 @@ export class CallBatches {
     else this.open({ script: 'acquire', calls: [call] });
   }
 
-  release(call: ScriptCall): void {
+  release(call: ReleaseCall): void {
     const last = this.batches.at(-1);
     if (last?.script === 'release' && last.calls.length < largestBatch) last.calls.push(call);
     else this.open({ script: 'release', calls: [call] });
@@ -91,11 +92,12 @@ export class CallBatches {
     );
   }
 
-  private sendReleases(calls: readonly ScriptCall[]): void {
+  private sendReleases(calls: readonly ReleaseCall[]): void {
     const sentAt = performance.now();
     const command: Array<string | number> = this.keys.forScript(calls);
     const keyCount = command.length;
     command.push(this.keys.channels, claimsOf(calls));
+    if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {
         answer(calls, reply === 'released' ? calls.map(() => reply) : (reply as unknown[]), sentAt);
@@ -122,6 +124,11 @@ export class CallBatches {
 
 function claimsOf(calls: readonly ScriptCall[]): string {
   return calls.map(({ request }) => request.claim).join(' ');
+}
+
+/** For how many ms each lock stays as it is though it is given up. */
+function keepsOf(calls: readonly ReleaseCall[], now: number): string {
+  return calls.map(({ request: { keepUntil = 0 } }) => Math.max(0, Math.ceil(keepUntil - now))).join(' ');
 }
 
 function answer(calls: readonly ScriptCall[], replies: readonly unknown[], sentAt: number): void {

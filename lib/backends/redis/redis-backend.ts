@@ -6,10 +6,10 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
-  ClaimRef,
   LockBackend,
   LockBackendEvents,
   ReleaseReply,
+  ReleaseRequest,
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
@@ -101,7 +101,7 @@ export class RedisBackend implements LockBackend {
     return this.connection.usable ? this.ask(request, true) : this.acquireLater(request);
   }
 
-  release(claim: ClaimRef): Promise<ReleaseReply> {
+  release(claim: ReleaseRequest): Promise<ReleaseReply> {
     return this.connection.usable ? this.giveBack(claim, true) : this.releaseLater(claim);
   }
 
@@ -137,7 +137,7 @@ export class RedisBackend implements LockBackend {
     });
   }
 
-  private giveBack(claim: ClaimRef, mayLoad: boolean): Promise<ReleaseReply> {
+  private giveBack(claim: ReleaseRequest, mayLoad: boolean): Promise<ReleaseReply> {
     return new Promise((resolve, reject) => {
       this.calls.release({
         name: claim.name,
@@ -160,7 +160,7 @@ export class RedisBackend implements LockBackend {
     return this.acquire(request);
   }
 
-  private async releaseLater(claim: ClaimRef): Promise<ReleaseReply> {
+  private async releaseLater(claim: ReleaseRequest): Promise<ReleaseReply> {
     await this.connection.whenUsable(Number.POSITIVE_INFINITY);
     return this.release(claim);
   }

@@ -191,13 +191,16 @@ return reply`,
     source: `local channel_prefix = ARGV[1]
 local names, position = (#KEYS - 1) / 3, 0
 local reply, freed, rest = {}, {}, nil
+local next_keep = ARGV[3] and string.gmatch(ARGV[3], '%d+')
 local records = redis.call('MGET', unpack(KEYS, 2, 1 + names))
 local unwanted = redis.call('EXISTS', unpack(KEYS, 2 + names, 1 + 2 * names)) == 0
 for claim in string.gmatch(ARGV[2], '%S+') do
 position = position + 1
 local record = records[position]
+local keep = next_keep and tonumber(next_keep()) or 0
 if
 record
+and keep == 0
 and string.sub(record, 1, #claim + 1) == claim .. ' '
 and (unwanted or redis.call('EXISTS', KEYS[1 + names + position]) == 0)
 then
@@ -205,7 +208,7 @@ freed[#freed + 1] = KEYS[1 + position]
 reply[position] = 'released'
 else
 rest = rest or {}
-rest[#rest + 1] = {position, claim}
+rest[#rest + 1] = {position, claim, keep}
 end
 end
 if freed[1] then
@@ -317,12 +320,17 @@ place = place + 1
 end
 end
 end
-local function release(claim)
+local function release(claim, keep)
 local outcome
 local record = redis.call('GET', record_key)
 if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then
-redis.call('DEL', record_key)
 leave_queue(claim)
+if keep > 0 then
+local _, token = read(record)
+write(claim, token, now_ms + keep, 'kept')
+return 'released'
+end
+redis.call('DEL', record_key)
 outcome = 'released'
 else
 outcome = leave_queue(claim) and 'cancelled' or 'absent'
@@ -335,10 +343,10 @@ return outcome
 end
 for _, left in ipairs(rest) do
 choose(left[1])
-reply[left[1]] = isolated(release, left[2])
+reply[left[1]] = isolated(release, left[2], left[3])
 end
 return reply`,
-    sha1: '67f04ec027b7c3a10cd7d99654a386d009a23a5d',
+    sha1: '0181850276cc2327bfa7386d587ced71bdb88bc0',
   },
   renew: {
     source: `local names = (#KEYS - 1) / 3
@@ -385,7 +393,7 @@ local record = redis.pcall('GET', record_key)
 local text = type(record) == 'string' and record or ''
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
 token = tonumber(token)
-if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
+if holder ~= claim or state == 'kept' or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
 return 'lost'
 end
 expiry = math.max(tonumber(expiry), now_ms + lease)
@@ -411,6 +419,6 @@ local base = hold * 4 - 3
 reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: '08d285e5f7cca9fda323d137ab5242e3d4d3bd90',
+    sha1: '670928dc5d4fceef2c00b42770bbed63323715c4',
   },
 } as const;

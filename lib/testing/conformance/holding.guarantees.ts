@@ -99,6 +99,31 @@ export function holding(bench: ClientBench): void {
       expect(a.backend.renewals).toHaveLength(length);
     });
 
+    it('with minHold is nobody else’s before that time is over, though the work was quick and its process has ended', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { minHold: 2_000 });
+      await lock.release();
+      expect(lock.isHeld).toBe(false);
+      // Neither another caller of the same process, nor another process.
+      for (const member of [a, b]) {
+        await expect(member.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      }
+      await a.client.shutdown(0);
+      const next = await b.acquire(name, { wait: '15s' });
+      expect(next.fencingToken).toBeGreaterThanOrEqual(lock.fencingToken + 1_900_000);
+      await next.release();
+    });
+
+    it('with minHold is free at once after work that took longer', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { minHold: 1 });
+      const { lock: next } = await b.queue(name);
+      await lock.release();
+      expect((await next).isHeld).toBe(true);
+    });
+
     it('stops with the release', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();

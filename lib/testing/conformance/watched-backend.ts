@@ -7,6 +7,7 @@ import type {
   LockBackendEvents,
   PushedGrant,
   ReleaseReply,
+  ReleaseRequest,
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
@@ -79,10 +80,11 @@ export class WatchedBackend implements LockBackend {
     return call.reply;
   }
 
-  async release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
+  async release(request: ReleaseRequest): Promise<ReleaseReply> {
+    const { name, claim } = request;
     const call: (typeof this.releases)[number] = { name, claim };
     this.releases.push(call);
-    call.reply = await this.inner.release({ name, claim });
+    call.reply = await this.inner.release(request);
     setImmediate(() => this.happened.changed());
     return call.reply;
   }

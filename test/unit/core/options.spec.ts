@@ -23,8 +23,17 @@ describe('the options of a call', () => {
 
   it('override the defaults one by one, in milliseconds', () => {
     const { signal } = new AbortController();
-    const options = { lease: '5s', wait: 0, renew: true, maxHold: '1m', signal, fairness: 'strict', onLost: 'warn' };
-    expect(resolve(options)).toEqual({ ...options, lease: 5_000, maxHold: 60_000 });
+    const options = {
+      lease: '5s',
+      wait: 0,
+      renew: true,
+      maxHold: '1m',
+      minHold: '50s',
+      signal,
+      fairness: 'strict',
+      onLost: 'warn',
+    };
+    expect(resolve(options)).toEqual({ ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
   });
 
   it('with a lease are not renewed, unless that is wanted; without one they are, unless it is not wanted', () => {
@@ -99,6 +108,7 @@ describe("the module's defaults", () => {
       lease: 10_000,
       wait: 1,
       renew: true,
+      minHold: 0,
       maxHold: 300_000,
       signal: undefined,
       fairness: 'strict',

@@ -129,7 +129,7 @@ describe('docs/options.md', () => {
       withMinimum(inCall)
         .map(([name]) => name)
         .sort(),
-    ).toEqual(['lease', 'maxHold', 'wait']);
+    ).toEqual(['lease', 'maxHold', 'minHold', 'wait']);
   });
 
   it('says of a call which defaults are the module’s', () => {
@@ -138,6 +138,7 @@ describe('docs/options.md', () => {
       wait: 78,
       renew: true,
       maxHold: 79,
+      minHold: 80,
       signal: undefined,
       fairness: 'strict',
       onLost: 'warn',

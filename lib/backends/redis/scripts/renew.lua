@@ -17,7 +17,7 @@ local function renew(claim, known_token, lease, reserve)
   local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
   token = tonumber(token)
   -- A later token of the block is below the register, or below the clock when that has expired: nobody can raise the register beyond.
-  if holder ~= claim or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
+  if holder ~= claim or state == 'kept' or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
     return 'lost'
   end
   expiry = math.max(tonumber(expiry), now_ms + lease)

@@ -1,4 +1,5 @@
--- record    string '<claim> <token> <expiry ms> <full|provisional>', expires with the lease: it exists = the lock is held
+-- record    string '<claim> <token> <expiry ms> <full|provisional|kept>', expires with the lease: it exists = the lock is held
+--           kept: given up by its holder, but nobody else gets it before its expiry (minHold)
 -- queue     sorted set of claims in order of arrival; the claim of a provisional grant stays in it until it is confirmed
 -- waiters   hash: claim -> '<alive until ms> <lease ms> <reserve> <heard|asked|deaf>', what was known of it when last looked at:
 --           heard: its client listened; asked: it asked though its client did not listen; deaf: not reached since it asked
