@@ -78,8 +78,8 @@ export interface RedisLockModuleOptions extends LockDefaults {
    */
   checkNesting?: boolean;
   /**
-   * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, in the whole application: with several connections, false
-   * at one of them turns it off.
+   * Whether lock errors are answered as HTTP 409 and 503 by LockErrorFilter, and in the forms of other transports, in the whole
+   * application: with several connections, false at one of them turns it off.
    * @default true
    */
   httpErrors?: boolean;

@@ -25,4 +25,11 @@ export const decoratorRefusals = {
     wrong(
       `onContended: ${describe(given)} given; write 'throw', 'skip', or a function of the error and the arguments.`,
     ),
+
+  /** `onContended: 'skip'` on a route handler with `@Res()` or `@Next()`, which Nest leaves to answer by itself. */
+  skippedResponse: () =>
+    wrong(
+      "onContended: 'skip' on a handler that writes its response itself (@Res(), @Next()): nobody would answer the request. " +
+        'Write a function that answers, or @Res({ passthrough: true }).',
+    ),
 } as const;

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { declareSlot } from '../interceptor/connection-slot.js';
 import { located } from '../interceptor/error-location.js';
+import { isWrittenByHand } from '../interceptor/http-answer.js';
 import { LockedMethod } from '../interceptor/locked-method.js';
 import { isLocked, lockInner } from '../interceptor/method-wrapper.js';
 import { resultKind } from '../interceptor/result-kind.js';
@@ -46,6 +47,7 @@ function lock(
   if (!descriptor || typeof original !== 'function') throw refusals.noMethod();
   if (isLocked(target, property)) throw refusals.twice();
   const { key, params, returns, connection, onContended, signalOf, lock: options } = readLockOptions(argument);
+  if (onContended === 'skip' && isWrittenByHand(target.constructor, property)) throw refusals.skippedResponse();
   const shape = readMethodShape(target.constructor, property, original);
   const declaredType: unknown = Reflect.getMetadata('design:returntype', target, property);
   const method = new LockedMethod({

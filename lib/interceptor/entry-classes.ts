@@ -13,8 +13,8 @@ const enhancers = { interceptor: '__interceptors__', filter: '__exceptionFilters
 const ours = new WeakSet<object>();
 
 /**
- * Nest runs no global interceptors and filters for gateways, so each gateway class gets these as its own, before the first message:
- * around its other interceptors, and asked after its other filters.
+ * Nest asks no global filters for gateways, and before version 12 runs no global interceptors for them. So each gateway class gets
+ * these as its own, before the first message: around its other interceptors, and asked after its other filters.
  */
 export function enhanceGateways(
   modules: ModulesContainer,

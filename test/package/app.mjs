@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, runNode, tool } from '../../scripts/run.mjs';
 import { spawn } from 'node:child_process';
@@ -7,10 +7,30 @@ const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).p
 /** The version that this repository has locked. @param {string} name */
 const locked = (name) => /** @type {string} */ (lock[`node_modules/${name}`].version);
 
+/** Where the last version of the line is not that of the core. @type {Record<string, string>} */
+const NEST_11 = {
+  '@nestjs/platform-fastify': '11.2.8',
+  '@nestjs/platform-ws': '11.2.6',
+  '@nestjs/websockets': '11.2.6',
+};
+const NEST = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  '@nestjs/platform-fastify',
+  '@nestjs/platform-ws',
+  '@nestjs/websockets',
+];
+/** What the applications use beside it. */
+const OTHERS = ['@types/node', '@types/ws', 'reflect-metadata', 'rxjs', 'ws'];
+
 /** The two ends of the peer ranges, each with the ioredis of its time. */
 export const LINES = {
-  'Nest 12, ioredis 6': { nest: locked('@nestjs/core'), ioredis: locked('ioredis') },
-  'Nest 11, ioredis 5': { nest: '11.2.10', ioredis: locked('ioredis5') },
+  'Nest 12, ioredis 6': { nest: locked, ioredis: locked('ioredis') },
+  'Nest 11, ioredis 5': {
+    nest: (/** @type {string} */ name) => NEST_11[name] ?? '11.2.10',
+    ioredis: locked('ioredis5'),
+  },
 };
 /** @typedef {keyof typeof LINES} Line */
 
@@ -33,13 +53,10 @@ export class App {
     const { nest, ioredis } = LINES[this.line];
     mkdirSync(this.directory, { recursive: true });
     const dependencies = {
-      '@nestjs/common': nest,
-      '@nestjs/core': nest,
-      '@types/node': locked('@types/node'),
+      ...Object.fromEntries(NEST.map((name) => [name, nest(name)])),
+      ...Object.fromEntries(OTHERS.map((name) => [name, locked(name)])),
       ioredis,
       'nestjs-redis-lock': `file:${tarball}`,
-      'reflect-metadata': locked('reflect-metadata'),
-      rxjs: locked('rxjs'),
     };
     this.#write('package.json', { name: 'app', private: true, dependencies });
     const args = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
@@ -77,7 +94,8 @@ export class App {
     const out = join('built', `${format}-${name}`);
     const project = join(this.directory, `src-${format}-${name}`);
     mkdirSync(project, { recursive: true });
-    for (const file of ['app.ts', 'testing.ts']) cpSync(join(this.directory, 'apps', file), join(project, file));
+    const sources = readdirSync(join(this.directory, 'apps')).filter((file) => file.endsWith('.ts'));
+    for (const file of sources) cpSync(join(this.directory, 'apps', file), join(project, file));
     // nodenext asks the nearest package.json which kind of module a file is, and so does Node for the output.
     const type = { type: format === 'esm' ? 'module' : 'commonjs' };
     this.#write(join(`src-${format}-${name}`, 'package.json'), type);
@@ -105,22 +123,14 @@ export class App {
   }
 
   /**
-   * A Nest application starts, runs a locked method, and ends by itself.
-   * @param {string} programs where they were compiled to
+   * The application does what it is there for, says so, and ends by itself.
+   * @param {string} program its file
+   * @param {string} words what it says
    * @param {string} redisUrl
    */
-  async locks(programs, redisUrl) {
-    const output = await this.#run([join(programs, 'app.js')], { REDIS_URL: redisUrl });
-    if (!output.includes('locked and released')) throw new Error(output);
-  }
-
-  /**
-   * So does one with its locks in memory and in virtual time.
-   * @param {string} programs where they were compiled to
-   */
-  async testsWithoutRedis(programs) {
-    const output = await this.#run([join(programs, 'testing.js')]);
-    if (!output.includes('tested without Redis')) throw new Error(output);
+  async runs(program, words, redisUrl) {
+    const output = await this.#run([program], { REDIS_URL: redisUrl });
+    if (!output.includes(words)) throw new Error(output);
   }
 
   /**

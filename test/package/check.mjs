@@ -60,6 +60,13 @@ async function apiIsReported() {
 /** The package's own sources say whether it can lock yet; until then the applications only load it. */
 const canLock = /DistributedLock/.test(readFileSync(join(root, 'lib', 'index.ts'), 'utf8'));
 
+/** What the applications of `apps` say when all is well, and what that shows. */
+const PROGRAMS = /** @type {const} */ ([
+  ['app.js', 'locked and released', 'locks a method on Redis'],
+  ['testing.js', 'tested without Redis', 'tests without Redis'],
+  ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
+]);
+
 /**
  * @param {App} app
  * @param {string} tarball
@@ -87,8 +94,11 @@ async function checkApp(app, tarball, redisUrl) {
       app.compiles(format, nodenext, { checkDeclarations: format === 'esm' && line.startsWith('Nest 12') }),
     );
     if (programs === undefined) continue;
-    await check(`${line}, ${format}: locks a method on Redis and ends by itself`, () => app.locks(programs, redisUrl));
-    await check(`${line}, ${format}: tests without Redis and ends by itself`, () => app.testsWithoutRedis(programs));
+    for (const [program, words, title] of PROGRAMS) {
+      await check(`${line}, ${format}: ${title}, and ends by itself`, () =>
+        app.runs(join(programs, program), words, redisUrl),
+      );
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
+import { Next, Res } from '@nestjs/common';
 import { DistributedLock, type DistributedLockOptions, LockConfigurationError } from 'nestjs-redis-lock';
 import { Observable } from 'rxjs';
 import { RecordingConnection } from '../support/recording-connection.js';
@@ -102,6 +103,21 @@ describe('@DistributedLock, at decoration', () => {
     expect(apply(A, 'm')).toThrow(/@DistributedLock on A\.m: a static method/);
     expect(apply(A.prototype, 'n')).toThrow(/@DistributedLock on A\.n: only methods/);
     expect(apply(A.prototype, 'missing')).toThrow(/only methods/);
+  });
+
+  it('refuses to skip a handler that alone would answer its request', () => {
+    const handler = () =>
+      class A {
+        async m(_response: unknown) {}
+      };
+    for (const decorator of [Res(), Next()]) {
+      const type = handler();
+      decorator(type.prototype, 'm', 0);
+      expect(refused({ key: 'p', onContended: 'skip' }, type)).toMatch(/nobody would answer the request/);
+    }
+    const passthrough = handler();
+    Res({ passthrough: true })(passthrough.prototype, 'm', 0);
+    expect(() => decorate(passthrough, locked({ key: 'p', onContended: 'skip' }))).not.toThrow();
   });
 
   it('refuses a second lock on the same method', () => {

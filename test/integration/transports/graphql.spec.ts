@@ -16,6 +16,7 @@ import {
   Field,
   GqlExecutionContext,
   GraphQLModule,
+  GraphQLSchemaHost,
   Info,
   Int,
   Mutation,
@@ -24,8 +25,10 @@ import {
   Query,
   ResolveField,
   Resolver,
+  Subscription,
 } from '@nestjs/graphql';
 import { currentLock, DistributedLock, RedisLockService } from 'nestjs-redis-lock';
+import { type ExecutionResult, parse, subscribe } from 'graphql';
 import { from, Observable } from 'rxjs';
 import { type Deferred, deferred } from '../nest/fixtures.js';
 import { adapters, httpApplication } from './http-servers.js';
@@ -82,6 +85,13 @@ class Products {
   @Query(() => [Product])
   async products() {
     return [1, 1, 2].map((id) => ({ id, held: '' }));
+  }
+
+  @Subscription(() => String)
+  @DistributedLock('prices')
+  async *prices() {
+    yield { prices: held() };
+    yield { prices: 'more' };
   }
 
   /** Locked by product: the fields of one request are resolved side by side. */
@@ -214,6 +224,20 @@ describe('GraphQL', () => {
       expect(ofOne).toEqual(['in 1', 'out 1', 'in 1', 'out 1']);
     },
   );
+
+  it('holds the lock of a subscription that is an async generator until its client goes', async () => {
+    await start();
+    const { schema } = app.get(GraphQLSchemaHost);
+    const events = await subscribe({ schema, document: parse('subscription { prices }'), contextValue: {} });
+    if (!(Symbol.asyncIterator in events)) throw new Error(JSON.stringify(events));
+    const locks = app.get(RedisLockService);
+    const first = (await events.next()).value as ExecutionResult;
+    expect(first.data).toEqual({ prices: 'prices' });
+    await expect(locks.tryAcquire('prices')).resolves.toBeNull();
+    await events.return(undefined);
+    await using lock = await locks.acquire('prices');
+    expect(lock.isHeld).toBe(true);
+  });
 
   it.each([[[]], [['interceptors']]] as const)(
     'no request shares the hold that its server was started in, in no field either (enhancers %j)',

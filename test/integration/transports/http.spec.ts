@@ -16,11 +16,12 @@ import {
   Res,
   UseGuards,
 } from '@nestjs/common';
-import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import {
   currentLock,
   DistributedLock,
+  LockInterceptor,
   LockLostError,
   RedisLockModule,
   type RedisLockModuleOptions,
@@ -40,6 +41,8 @@ class Outside implements CanActivate {
 
 @Controller()
 class Products {
+  constructor(private readonly locks: RedisLockService) {}
+
   static inside: Deferred;
   static leave: Deferred;
 
@@ -87,6 +90,12 @@ class Products {
   @DistributedLock('observable:#{id}')
   values(@Param('id') id: string): Observable<unknown> {
     return of({ id, held: currentLock()?.key });
+  }
+
+  @Get('constant')
+  @DistributedLock('constant')
+  async constant() {
+    return [currentLock()?.key, await this.locks.tryAcquire('product:1')];
   }
 
   @Get('outside')
@@ -250,19 +259,26 @@ describe.each(adapters)('%s', (_name, adapter) => {
       expect((await get('buy/1')).status).toBe(200);
     });
 
-    it('two requests never share a hold when a test tool opened the server behind the back of Nest', async () => {
-      app = await httpApplication(adapter, { controllers: [Products] });
-      await app.init();
-      // Fastify's routes are there when it says so.
-      await (app.getHttpAdapter().getInstance() as { ready?(): PromiseLike<unknown> }).ready?.();
-      const server = app.getHttpServer() as Server;
-      await app.get(RedisLockService).using('product:1', async () => {
-        server.listen(0, '127.0.0.1');
-        await once(server, 'listening');
-        const { port } = server.address() as AddressInfo;
-        expect((await fetch(`http://127.0.0.1:${port}/buy/1`)).status).toBe(409);
-      });
-    });
+    it.each([
+      ['alone', []],
+      ['with LockInterceptor before everything else', [{ provide: APP_INTERCEPTOR, useClass: LockInterceptor }]],
+    ])(
+      'two requests never share a hold when a test tool opened the server by itself (%s)',
+      async (_what, providers) => {
+        app = await httpApplication(adapter, { controllers: [Products], providers });
+        await app.init();
+        // Fastify's routes are there when it says so.
+        await (app.getHttpAdapter().getInstance() as { ready?(): PromiseLike<unknown> }).ready?.();
+        const server = app.getHttpServer() as Server;
+        await app.get(RedisLockService).using('product:1', async () => {
+          server.listen(0, '127.0.0.1');
+          await once(server, 'listening');
+          const { port } = server.address() as AddressInfo;
+          expect((await fetch(`http://127.0.0.1:${port}/buy/1`)).status).toBe(409);
+          expect(await (await fetch(`http://127.0.0.1:${port}/constant`)).json()).toEqual(['constant', null]);
+        });
+      },
+    );
 
     it('the value of an Observable is produced inside the lock', async () => {
       await start();
