@@ -161,6 +161,7 @@ describe('several names of which somebody else has one', () => {
     const taking = watch(v.acquireAll(['a', 'b']));
     await settled();
     await v.client.shutdown(10_000);
+    await settled();
     expect(taking.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b']);
     expect(v.clock.pending).toBe(0);
