@@ -34,7 +34,7 @@ class Bank {
   }
 
   @DistributedLock({ key: (ids: string[]) => ids.map((id) => `account:${id}`), wait: 0 })
-  async close(ids: string[]): Promise<readonly string[]> {
+  async close(_ids: string[]): Promise<readonly string[]> {
     return currentLock()!.keys;
   }
 }
@@ -82,7 +82,7 @@ describe('@DistributedLock with several keys', () => {
     ] as const) {
       await expect(bank.close([...ids])).rejects.toMatchObject({
         code: 'LOCK_CONFIGURATION',
-        message: expect.stringContaining(message) as string,
+        message: expect.stringContaining(message),
       });
     }
   });

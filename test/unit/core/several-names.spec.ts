@@ -76,7 +76,7 @@ describe('several names that are free', () => {
     ] as const) {
       await expect(v.client.acquire(key as LockKey, v.client.defaults)).rejects.toMatchObject({
         code: 'LOCK_CONFIGURATION',
-        message: expect.stringContaining(message) as string,
+        message: expect.stringContaining(message),
       });
     }
     expect(v.backend.log).toEqual([]);
