@@ -257,7 +257,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     caller.counted = true;
   }
 
-  private contendedFor({ where }: ResolvedLockOptions): LockError {
+  private contendedFor({ where }: CallOptions): LockError {
     return refusals.contended(this.name, this.hold?.remaining(), where);
   }
 
