@@ -1,6 +1,6 @@
 export { RedisLockModule } from './redis-lock.module.js';
 export type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
-export { type LockKey, RedisLockService } from './redis-lock.service.js';
+export { RedisLockService } from './redis-lock.service.js';
 export { DistributedLock } from './decorators/distributed-lock.decorator.js';
 export type { DistributedLockOptions } from './decorators/distributed-lock.options.js';
 export { InjectRedisLock } from './decorators/inject-redis-lock.decorator.js';
@@ -8,6 +8,7 @@ export { LockInterceptor } from './interceptor/lock.interceptor.js';
 export { LockErrorFilter } from './filters/lock-error.filter.js';
 export type { Duration } from './core/duration.js';
 export type { Lock } from './core/lock.js';
+export type { LockKey } from './core/lock-key.js';
 export type {
   AcquireReply,
   AcquireRequest,

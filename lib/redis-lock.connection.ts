@@ -2,6 +2,7 @@ import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common'
 import type { LockBackend } from './core/lock-backend.js';
 import type { LockClient } from './core/lock-client.js';
 import type { LockFinding } from './core/lock-finding.js';
+import type { LockKey } from './core/lock-key.js';
 import type { Lock } from './core/lock.js';
 import type { LockPlace } from './core/lock-place.js';
 import type { LockLog } from './core/lock-log.js';
@@ -45,19 +46,19 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   ) {}
 
   /** @param place for the watch over locks inside each other */
-  enter(name: string, options: ResolvedLockOptions, place?: LockPlace): Promise<LockScope> {
+  enter(key: LockKey, options: ResolvedLockOptions, place?: LockPlace): Promise<LockScope> {
     const { nesting } = this.settings;
     return nesting && place
-      ? nesting.watch(name, options, place, () => this.take(name, options))
-      : this.take(name, options);
+      ? nesting.watch(key, options, place, () => this.take(key, options))
+      : this.take(key, options);
   }
 
   /** Opens no flow: it may stand inside other locks, and none stands inside it. */
-  acquire(name: string, options: ResolvedLockOptions, place?: LockPlace): Promise<Lock> {
-    if (place) this.settings.nesting?.asked(name, options, place);
+  acquire(key: LockKey, options: ResolvedLockOptions, place?: LockPlace): Promise<Lock> {
+    if (place) this.settings.nesting?.asked(key, options, place);
     return this.started
-      ? this.client.acquire(name, options)
-      : this.usable().then(() => this.client.acquire(name, options));
+      ? this.client.acquire(key, options)
+      : this.usable().then(() => this.client.acquire(key, options));
   }
 
   /** Whether the application has begun to close: then it gives out no locks any more. */
@@ -103,8 +104,8 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     await this.close();
   }
 
-  private take(name: string, options: ResolvedLockOptions): Promise<LockScope> {
-    return this.started ? this.client.enter(name, options) : this.usable().then(() => this.client.enter(name, options));
+  private take(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+    return this.started ? this.client.enter(key, options) : this.usable().then(() => this.client.enter(key, options));
   }
 
   /** Connects once, answers what went wrong with it, never rejects: the client goes on trying by itself. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { assertLockName } from './core/lock-name.js';
+import { type LockKey, assertLockKey } from './core/lock-key.js';
 import type { LockPlace } from './core/lock-place.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
@@ -10,9 +10,6 @@ import { atPlace } from './interceptor/error-location.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { serviceRefusals } from './redis-lock.messages.js';
 
-/** What is locked, such as `product:42`: a non-empty string of at most 1 KB. */
-export type LockKey = string;
-
 /** Locks by call. For whole methods there is `@DistributedLock`. */
 @Injectable()
 export class RedisLockService {
@@ -20,6 +17,7 @@ export class RedisLockService {
 
   /**
    * Takes the lock, waiting for it up to `wait`. Give it back with `release()` or `await using`.
+   * Several keys: all of them or none, without a deadlock whatever their order; `wait` is for all together.
    * Inside a flow that holds the key it re-enters; it opens no flow itself, use `using` for that.
    * @throws LockNotAcquiredError when it is not to be had in time, LockUnavailableError when Redis does not answer,
    * LockConfigurationError for a wrong key or option, and `signal.reason` when the signal aborts.
@@ -67,8 +65,8 @@ export class RedisLockService {
     );
   }
 
-  /** The innermost hold of the running flow, or that of `key`. Undefined outside. */
-  current(key?: LockKey): Lock | undefined {
+  /** The innermost lock of the running flow, or the hold of `key`, be it one of several or not. Undefined outside. */
+  current(key?: string): Lock | undefined {
     return this.connection.client.current(key);
   }
 
@@ -80,7 +78,7 @@ export class RedisLockService {
   private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
     const { defaults } = this.connection.client;
     try {
-      assertLockName(key);
+      assertLockKey(key);
       return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
     } catch (error) {
       throw atPlace(`RedisLockService.${call}`, error);

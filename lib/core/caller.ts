@@ -3,6 +3,14 @@ import type { LineMember } from './line.js';
 import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
 
+/** The options of a call; of one step of a call for several names there is more to say. */
+export interface CallOptions extends ResolvedLockOptions {
+  /** `Clock.now()` from which `wait` counts. Left out: now. */
+  readonly calledAt?: number;
+  /** With `wait` 0: for how long (ms) the one try may ride out a backend that is away. Left out: not at all. */
+  readonly tryFor?: number;
+}
+
 /** Somebody who called for a lock and stands in a local queue. */
 export class Caller implements LineMember<Caller> {
   before: Caller | undefined;
@@ -15,16 +23,17 @@ export class Caller implements LineMember<Caller> {
   private watched = false;
 
   constructor(
-    readonly options: ResolvedLockOptions,
+    readonly options: CallOptions,
     private readonly clock: Clock,
     readonly settle: (lock: LockHandle) => void,
     readonly reject: (reason: unknown) => void,
   ) {
-    this.calledAt = clock.now();
+    this.calledAt = options.calledAt ?? clock.now();
   }
 
   get giveUpAt(): number {
-    return this.calledAt + this.options.wait;
+    const { wait, tryFor = wait } = this.options;
+    return this.calledAt + tryFor;
   }
 
   /** Begins to look at the time and at the caller's signal; once is enough. A lock that is free costs no timer. */

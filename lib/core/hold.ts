@@ -41,8 +41,8 @@ export class Hold implements LineMember<Hold> {
   readonly keepUntil: number;
 
   /** End of `maxHold`. */
-  private readonly endsAt: number;
-  private readonly renewed: boolean;
+  private endsAt: number;
+  private renewed: boolean;
   /** A fixed lease ends here, also when the backend would let this process have the lock for longer. */
   private fixedEnd: number;
   private controller: AbortController | undefined;
@@ -66,6 +66,18 @@ export class Hold implements LineMember<Hold> {
     this.keepUntil = options.minHold > 0 ? now + options.minHold : 0;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now);
+  }
+
+  /** It was taken together with others, and the last of them is there: a fixed lease and `maxHold` count from here. */
+  begin({ renew, lease, maxHold }: ResolvedLockOptions): void {
+    const now = this.clock.now();
+    this.endsAt = now + maxHold;
+    if (renew) return;
+    this.renewed = false;
+    this.fixedEnd = now + lease;
+    this.validUntil = Math.min(this.validUntil, this.fixedEnd);
+    // Where the others took long to get, the backend's lease is brought to its length, once.
+    this.renewAt = this.fixedEnd - this.validUntil > lease / 10 ? now : Number.POSITIVE_INFINITY;
   }
 
   /** The moment at which the watchdog must have looked at this hold. */
@@ -96,9 +108,10 @@ export class Hold implements LineMember<Hold> {
     return { name: this.name, claim: this.claim.claim, fencingToken: this.fencingToken, lease, reserve };
   }
 
-  /** A fixed lease is lengthened by hand: it may last up to `lease` ms from now. */
-  lengthen(lease: number): void {
-    this.fixedEnd = Math.max(this.fixedEnd, this.clock.now() + lease);
+  /** What a renewal by hand asks for. A fixed lease may last up to `lease` ms from now, then. */
+  lengthening(lease: number, now: number): RenewRequest {
+    this.fixedEnd = Math.max(this.fixedEnd, now + lease);
+    return { ...this.renewal(now), lease };
   }
 
   /** Takes in what the backend said to a renewal. `unanswered` is no loss: the lease runs on, and the renewal is tried again. */
@@ -117,7 +130,7 @@ export class Hold implements LineMember<Hold> {
       this.controller = new AbortController();
       this.remaining();
       if (this.lost) this.controller.abort(this.lost);
-      makeExact(this.controller.signal, this);
+      makeExact(this.controller.signal, () => this.remaining());
     }
     return this.controller.signal;
   }
@@ -128,15 +141,16 @@ export class Hold implements LineMember<Hold> {
 }
 
 /**
- * The signal asks the clock whenever it is looked at: after a blocked event loop it must say 'aborted' before the timer, and so
+ * Makes the signal ask the clock whenever it is looked at: after a blocked event loop it must say 'aborted' before the timer, and so
  * the event, had a chance to come.
+ * @param look aborts it when it is time
  */
-function makeExact(signal: AbortSignal, hold: Hold): void {
+export function makeExact(signal: AbortSignal, look: () => void): void {
   const inherited = Object.getOwnPropertyDescriptors(AbortSignal.prototype);
   const exact = (get: () => unknown): PropertyDescriptor => ({
     configurable: true,
     get: () => {
-      hold.remaining();
+      look();
       return get.call(signal);
     },
   });

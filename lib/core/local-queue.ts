@@ -1,12 +1,11 @@
 import type { LockError } from '../errors/lock-errors.js';
-import { Caller } from './caller.js';
+import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { Line } from './line.js';
 import type { LockBackend, ReleaseReply } from './lock-backend.js';
 import type { LockHandle } from './lock-handle.js';
-import type { ResolvedLockOptions } from './options.js';
 import { refusals } from './refusals.js';
 import { Tenure } from './tenure.js';
 
@@ -58,7 +57,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** Answers the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
-  join(options: ResolvedLockOptions): Promise<LockHandle> {
+  join(options: CallOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
       if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
       const caller = new Caller(options, this.host.clock, settle, reject);
@@ -259,7 +258,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     caller.counted = true;
   }
 
-  private contendedFor({ where }: ResolvedLockOptions): LockError {
+  private contendedFor({ where }: CallOptions): LockError {
     return refusals.contended(this.name, this.hold?.remaining(), where);
   }
 

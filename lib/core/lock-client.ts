@@ -6,11 +6,15 @@ import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
 import type { LockBackend, PushedGrant } from './lock-backend.js';
-import { findHandle, runInFlow } from './lock-flow.js';
+import { type CallOptions } from './caller.js';
+import { findHandle, findLock, runInFlow, runInFlowOfAll } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
+import { type LockKey, namesOf } from './lock-key.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
+import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
+import type { MultiLock } from './multi-lock.js';
 import type { ResolvedLockOptions } from './options.js';
 import { lostError, refusals } from './refusals.js';
 import { Releases } from './releases.js';
@@ -25,7 +29,7 @@ export interface LockClientSettings {
 }
 
 /** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
-export class LockClient implements LocalQueueHost, HandleHost {
+export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionHost {
   readonly defaults: ResolvedLockOptions;
 
   /** Random once, then a counter: 128 bits nobody can guess, and no entropy is spent per lock. */
@@ -72,8 +76,13 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   /** Takes the lock, or re-enters it when the running flow holds it (no command then). Does not open a flow. */
-  acquire(name: string, options: ResolvedLockOptions): Promise<LockHandle> {
+  acquire(name: string, options: CallOptions): Promise<LockHandle>;
+  /** Several names: all of them or none. */
+  acquire(names: readonly string[], options: CallOptions): Promise<MultiLock>;
+  acquire(key: LockKey, options: CallOptions): Promise<LockHandle | MultiLock>;
+  acquire(name: LockKey, options: CallOptions): Promise<LockHandle | MultiLock> {
     try {
+      if (Array.isArray(name)) return acquireAll(this, namesOf(name), options);
       assertLockName(name);
       options.signal?.throwIfAborted();
       const outer = findHandle((handle) => handle.host === this && handle.key === name);
@@ -87,21 +96,22 @@ export class LockClient implements LocalQueueHost, HandleHost {
   }
 
   /** Takes or re-enters the lock for one piece of work: run it in the answered scope, then leave. */
-  async enter(name: string, options: ResolvedLockOptions): Promise<LockScope> {
-    const lock = await this.acquire(name, options);
+  async enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+    const lock = await this.acquire(key, options);
     return {
       lock,
-      run: (fn) => runInFlow(lock, fn),
+      run: (fn) => ('parts' in lock ? runInFlowOfAll(lock, fn) : runInFlow(lock, fn)),
       leave: async (outcome) => {
         await lock.release();
-        if (outcome === 'worked' && lock.hold.lost && options.onLost === 'throw') throw lock.hold.lost;
+        if (outcome === 'worked' && lock.lost && options.onLost === 'throw') throw lock.lost;
       },
     };
   }
 
-  /** The innermost hold of the running flow on this client, or that of one name. */
+  /** The innermost lock of the running flow on this client, or the hold of one name. */
   current(name?: string): Lock | undefined {
-    return findHandle((handle) => handle.host === this && (name === undefined || handle.key === name));
+    if (name === undefined) return findLock((handle) => handle.host === this);
+    return findHandle((handle) => handle.host === this && handle.key === name);
   }
 
   /**
@@ -113,12 +123,16 @@ export class LockClient implements LocalQueueHost, HandleHost {
     return this.closing;
   }
 
-  async renew(hold: Hold, lease: number): Promise<void> {
-    hold.lengthen(lease);
-    const [reply] = await this.backend.renew([{ ...hold.renewal(this.clock.now()), lease }]);
-    if (reply === 'unanswered') throw refusals.notRenewed(hold.name, hold.where);
-    hold.answered(reply!);
-    if (hold.lost) throw hold.lost;
+  async renew(holds: readonly Hold[], lease?: number): Promise<void> {
+    const now = this.clock.now();
+    const replies = await this.backend.renew(holds.map((hold) => hold.lengthening(lease ?? hold.lease, now)));
+    let unanswered: Hold | undefined;
+    holds.forEach((hold, index) => {
+      if (replies[index] === 'unanswered') unanswered ??= hold;
+      else hold.answered(replies[index]!);
+    });
+    for (const { lost } of holds) if (lost) throw lost;
+    if (unanswered) throw refusals.notRenewed(unanswered.name, unanswered.where);
   }
 
   async leave(hold: Hold): Promise<void> {
@@ -156,6 +170,10 @@ export class LockClient implements LocalQueueHost, HandleHost {
   holdStarted(hold: Hold): void {
     this.held++;
     this.renewal.add(hold);
+  }
+
+  rescheduled(hold: Hold): void {
+    this.renewal.rescheduled(hold);
   }
 
   handOver(hold: Hold, calledAt: number): LockHandle {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lock } from './lock.js';
 import type { LockHandle } from './lock-handle.js';
+import type { MultiLock } from './multi-lock.js';
 
 /**
  * A flow is everything that runs, directly or through awaits, inside a hold. It is a chain of the holds around the running
@@ -8,6 +9,8 @@ import type { LockHandle } from './lock-handle.js';
  */
 interface FlowNode {
   readonly handle: LockHandle;
+  /** What it was taken as: the handle itself, or a lock of several names that it is one of. */
+  readonly whole: Lock;
   readonly outer: FlowNode | undefined;
 }
 
@@ -15,7 +18,14 @@ const flow = new AsyncLocalStorage<FlowNode | undefined>();
 
 /** Runs `fn` inside the hold of `handle`. */
 export function runInFlow<T>(handle: LockHandle, fn: () => T): T {
-  return flow.run({ handle, outer: flow.getStore() }, fn);
+  return flow.run({ handle, whole: handle, outer: flow.getStore() }, fn);
+}
+
+/** Runs `fn` inside the holds of all names of a lock: it may enter each of them, or some together, again. */
+export function runInFlowOfAll<T>(whole: MultiLock, fn: () => T): T {
+  let node = flow.getStore();
+  for (const handle of whole.parts) node = { handle, whole, outer: node };
+  return flow.run(node, fn);
 }
 
 /**
@@ -28,18 +38,29 @@ export function startFlow<T>(fn: () => T): T {
 
 /** The innermost hold of the running flow that still lasts and meets the condition. A hold that has ended is never revived. */
 export function findHandle(matches: (handle: LockHandle) => boolean): LockHandle | undefined {
-  for (let node = flow.getStore(); node; node = node.outer) {
-    if (node.handle.lasts && matches(node.handle)) return node.handle;
-  }
-  return undefined;
+  return findNode(matches)?.handle;
 }
 
-/** The holds around the running code that last, innermost first. */
-export function* locksAround(): Iterable<Lock> {
-  for (let node = flow.getStore(); node; node = node.outer) if (node.handle.lasts) yield node.handle;
+/** The innermost lock of the running flow that still lasts and meets the condition, with all names that it was taken with. */
+export function findLock(matches: (handle: LockHandle) => boolean): Lock | undefined {
+  return findNode(matches)?.whole;
+}
+
+/** The locks around the running code that last, innermost first; what was taken together is one. */
+export function locksAround(): Iterable<Lock> {
+  const locks = new Set<Lock>();
+  for (let node = flow.getStore(); node; node = node.outer) if (node.handle.lasts) locks.add(node.whole);
+  return locks;
 }
 
 /** The lock around the running code: its signal and its fencing token. Undefined outside of every lock. */
 export function currentLock(): Lock | undefined {
-  return findHandle(() => true);
+  return findLock(() => true);
+}
+
+function findNode(matches: (handle: LockHandle) => boolean): FlowNode | undefined {
+  for (let node = flow.getStore(); node; node = node.outer) {
+    if (node.handle.lasts && matches(node.handle)) return node;
+  }
+  return undefined;
 }

@@ -2,11 +2,13 @@ import { type Duration, parseDuration } from './duration.js';
 import type { Hold } from './hold.js';
 import type { Lock } from './lock.js';
 import { minLease } from './options.js';
+import type { LockLostError } from '../errors/lock-errors.js';
 import { lostError } from './refusals.js';
 
 /** What a handle needs from its client. */
 export interface HandleHost {
-  renew(hold: Hold, lease: number): Promise<void>;
+  /** @param lease in ms; left out: that of each hold */
+  renew(holds: readonly Hold[], lease?: number): Promise<void>;
   /** One user less; the last one gives the lock back. */
   leave(hold: Hold): Promise<void>;
 }
@@ -25,8 +27,16 @@ export class LockHandle implements Lock {
     return this.hold.name;
   }
 
+  get keys(): readonly string[] {
+    return [this.key];
+  }
+
   get fencingToken(): number {
     return this.hold.fencingToken;
+  }
+
+  get fencingTokens(): ReadonlyMap<string, number> {
+    return new Map([[this.key, this.fencingToken]]);
   }
 
   get signal(): AbortSignal {
@@ -41,6 +51,10 @@ export class LockHandle implements Lock {
     return this.released ? 0 : this.hold.remaining();
   }
 
+  get lost(): LockLostError | undefined {
+    return this.hold.lost;
+  }
+
   /** Whether a flow inside it is still inside the hold, be it lost or not: its last user has not left. */
   get lasts(): boolean {
     return this.hold.users > 0;
@@ -52,9 +66,9 @@ export class LockHandle implements Lock {
   }
 
   async renew(lease?: Duration): Promise<void> {
-    const milliseconds = lease === undefined ? this.hold.lease : parseDuration('lease', lease, { min: minLease });
+    const milliseconds = lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
     this.assertHeld();
-    await this.host.renew(this.hold, milliseconds);
+    await this.host.renew([this.hold], milliseconds);
   }
 
   release(): Promise<void> {

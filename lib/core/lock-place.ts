@@ -4,4 +4,6 @@ export interface LockPlace {
   readonly where: string;
   /** What the name is made from; undefined where it is given as it is, or made by a function. */
   readonly template: string | undefined;
+  /** What each of several names is made from. */
+  readonly templates?: readonly string[];
 }

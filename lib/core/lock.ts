@@ -7,13 +7,17 @@ import type { Duration } from './duration.js';
  * `fencingToken` (the resource refuses smaller ones), whatever takes long should watch `signal`.
  */
 export interface Lock extends AsyncDisposable {
-  /** The lock name. */
+  /** The lock name; of several the first in order. */
   readonly key: string;
-  /** Larger than the token of every earlier holder of the same name. Microseconds since 1970, or a little more. */
+  /** All its names: without repetitions, in the order in which they were taken. */
+  readonly keys: readonly string[];
+  /** Larger than the token of every earlier holder of `key`. Microseconds since 1970, or a little more. Says nothing of other names. */
   readonly fencingToken: number;
-  /** Aborts with a `LockLostError` as soon as the lock is not certain any more; never aborts after the outermost `release()`. */
+  /** Each name with its own token: what guards the resource of one name is the token of that name. */
+  readonly fencingTokens: ReadonlyMap<string, number>;
+  /** Aborts with a `LockLostError` as soon as the lock, or one of its names, is not certain any more; never aborts after the outermost `release()`. */
   readonly signal: AbortSignal;
-  /** True only while it is certain that nobody else holds the lock. Reads the monotonic clock: exact without an `await` before. */
+  /** True only while it is certain that nobody else holds the lock, nor one of its names. Reads the monotonic clock: exact without an `await` before. */
   readonly isHeld: boolean;
   /** Milliseconds of certain lease that are left; 0 when the lock is not held. */
   readonly remaining: number;

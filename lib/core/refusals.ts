@@ -123,6 +123,13 @@ export const inputRefusals = {
       `key: ${printable(key)} holds half of a surrogate pair; different names would meet in one key. Cut text between characters.`,
     ),
 
+  /** `key: []`, or a key function that found nothing to lock: running unlocked would be no answer. */
+  noNames: () => wrong('key: the list of lock names is empty; name at least one, or do not lock.'),
+
+  /** More names than one lock takes. */
+  tooManyNames: (names: number, allowed: number) =>
+    wrong(`key: ${names} lock names given, ${allowed} are allowed. Lock something that stands for all of them.`),
+
   /** Something else than an object where options stand. */
   noObject: (what: string, given: unknown) => wrong(`${what}: ${describe(given)} given, an object expected.`),
 

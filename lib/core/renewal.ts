@@ -30,6 +30,11 @@ export class Renewal {
     if (this.holds.remove(hold) && this.holds.size === 0) this.sleep();
   }
 
+  /** The hold is under other terms from now on. */
+  rescheduled(hold: Hold): void {
+    if (this.holds.has(hold)) this.wakeBy(hold.dueAt);
+  }
+
   /** Calls can succeed again: unanswered renewals need not wait for their time, and a server that lost everything is found out. */
   repeat(): void {
     void this.renew([...this.holds]);

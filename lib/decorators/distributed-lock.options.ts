@@ -1,3 +1,4 @@
+import type { LockKey } from '../core/lock-key.js';
 import { type LockOptions, lockDefaults, readOptions, resolveOptions } from '../core/options.js';
 import type { ContendedCall } from '../interceptor/contended-call.js';
 import type { SignalOfArguments } from '../interceptor/locked-method.js';
@@ -18,9 +19,10 @@ export interface DistributedLockOptions<
   /**
    * What is locked. A template: `#{id}` stands for the argument of that name, `#{order.product.id}` for an own property of
    * it, `#{0}` for the first argument; values are strings, safe integers or bigints, and any two stand apart by a ':'.
-   * Or a function of the method's arguments that answers the name; under LockInterceptor, of the ExecutionContext.
+   * Several templates: all of these locks or none, whatever their order. Or a function of the method's arguments that answers
+   * the name, or the names; under LockInterceptor, of the ExecutionContext.
    */
-  key: string | ((...args: A) => string);
+  key: LockKey | ((...args: A) => LockKey);
   /**
    * What becomes of a call whose lock somebody else has, for the whole of `wait` (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT):
    * `throw` rejects it; `skip` answers undefined, or an Observable or iterable without values; a function is called with the error and the

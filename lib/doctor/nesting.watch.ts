@@ -1,6 +1,7 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { printable } from '../core/describe.js';
 import { locksAround } from '../core/lock-flow.js';
+import type { LockKey } from '../core/lock-key.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { LockPlace } from '../core/lock-place.js';
 import type { LockScope } from '../core/lock-scope.js';
@@ -18,7 +19,7 @@ interface Ask extends LockAsk {
 }
 
 /** The locks that are held in running flows, by whichever connection of the application. */
-const asks = new WeakMap<object, Ask>();
+const asks = new WeakMap<object, readonly Ask[]>();
 const orders = new WeakMap<ModulesContainer, LockOrder>();
 
 /** The one order of an application's locks, over all its connections. */
@@ -54,30 +55,40 @@ export class NestingWatch {
 
   /** Looks at the lock, takes it, and remembers it for those that will be taken inside it. */
   async watch(
-    name: string,
+    key: LockKey,
     options: ResolvedLockOptions,
     place: LockPlace,
     take: () => Promise<LockScope>,
   ): Promise<LockScope> {
-    const ask = this.asked(name, options, place);
+    const asked = this.asked(key, options, place);
     const scope = await take();
-    asks.set(scope.lock, ask);
+    asks.set(scope.lock, asked);
     return scope;
   }
 
-  asked(name: string, options: ResolvedLockOptions, place: LockPlace): Ask {
-    const { connection } = this;
-    const ask: Ask = {
-      connection,
-      kind: `${connection}/${place.template === undefined ? kindOfName(name) : kindOfTemplate(place.template)}`,
-      name,
-      place,
-      fixedLease: options.renew ? undefined : options.lease,
-    };
+  asked(key: LockKey, options: ResolvedLockOptions, place: LockPlace): readonly Ask[] {
     const around = [...locksAround()].flatMap((lock) => asks.get(lock) ?? []);
-    const isReentry = around.some((outer) => outer.connection === connection && outer.name === name);
-    if (!isReentry) for (const outer of around) this.nested(outer, ask, options.wait);
-    return ask;
+    const isHeld = ({ connection, name }: Ask): boolean =>
+      around.some((outer) => outer.connection === connection && outer.name === name);
+    const asked = [key].flat().map((name, index) => this.ask(name, index, options, place));
+    const missing = [...new Map(asked.map((ask) => [ask.name, ask])).values()].filter((ask) => !isHeld(ask));
+    missing.sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const ask of missing) for (const outer of around) this.nested(outer, ask, options.wait);
+    // Together, they are waited for in their order, with those before in hand.
+    if (options.wait > 0) missing.forEach((inner, index) => index > 0 && this.inOrder(missing[index - 1]!, inner));
+    return asked;
+  }
+
+  private ask(name: string, index: number, { renew, lease }: ResolvedLockOptions, place: LockPlace): Ask {
+    const { connection } = this;
+    const template = place.template ?? place.templates?.[index];
+    return {
+      connection,
+      kind: `${connection}/${template === undefined ? kindOfName(name) : kindOfTemplate(template)}`,
+      name,
+      place: place.templates ? { where: place.where, template } : place,
+      fixedLease: renew ? undefined : lease,
+    };
   }
 
   private nested(outer: Ask, inner: Ask, wait: number): void {
@@ -87,6 +98,10 @@ export class NestingWatch {
     if (fixedLease !== undefined && fixedLease < wait) {
       this.log.tell([nestingFindings.shortLease(inPlace(outer), fixedLease, inPlace(inner), waitText(wait))]);
     }
+    this.inOrder(outer, inner);
+  }
+
+  private inOrder(outer: LockAsk, inner: LockAsk): void {
     const circle = this.order.add({ outer, inner });
     if (circle) this.log.tell([nestingFindings.inversion(circle.map(stepText).join('; '))]);
   }

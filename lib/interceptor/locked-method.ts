@@ -50,7 +50,11 @@ export class LockedMethod {
 
   constructor(readonly settings: LockedMethodSettings) {
     const { where, written, key, keyWithoutArguments } = settings;
-    this.place = { where, template: typeof written.key === 'string' ? written.key : undefined };
+    this.place = {
+      where,
+      template: typeof written.key === 'string' ? written.key : undefined,
+      ...(Array.isArray(written.key) && { templates: written.key as string[] }),
+    };
     this.keyOfArguments = keyWithoutArguments ? hintingAtInterceptor(key) : key;
   }
 

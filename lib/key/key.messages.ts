@@ -89,11 +89,22 @@ const checkFirst = 'Check the argument before the call, or give a key function.'
 export const keyRefusals = {
   /** Neither a template nor a function. */
   noKey: (given: unknown) =>
-    wrong(`key: ${describe(given)} given; write a template such as 'product:#{id}' or a function of the arguments.`),
+    wrong(
+      `key: ${describe(given)} given; write a template such as 'product:#{id}', several of them, or a function of the arguments.`,
+    ),
+
+  /** Something else than a template in a list of them. */
+  noTemplate: (given: unknown) =>
+    wrong(
+      `key: ${describe(given)} stands in the list; it takes templates such as 'product:#{id}'. One function of the arguments can answer the whole list.`,
+    ),
 
   /** At a call; what it threw is the `cause`. The method was not run. */
   throwing: (cause: unknown) =>
-    wrong('the key function throws. See the cause; it has to answer a string for whatever the method is given.', cause),
+    wrong(
+      'the key function throws. See the cause; it has to answer a name, or several, for whatever the method is given.',
+      cause,
+    ),
 
   /** `params` is something else than names. */
   noParams: () => wrong("params: an array of parameter names expected, such as ['id', 'order']."),

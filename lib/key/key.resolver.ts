@@ -1,28 +1,41 @@
-import { assertLockName } from '../core/lock-name.js';
+import { type LockKey, assertLockKey, mostNames } from '../core/lock-key.js';
+import { inputRefusals } from '../core/refusals.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import { keyRefusals as refusals } from './key.messages.js';
-import { type KeyOfArguments, compileTemplate } from './key-template.compiler.js';
+import { compileTemplate } from './key-template.compiler.js';
 import { isIdentifier } from './key-template.parser.js';
 import type { MethodShape, Parameter } from './method-shape.reader.js';
 
-export type { KeyOfArguments } from './key-template.compiler.js';
+/** From the arguments of a call to what it locks. @throws LockConfigurationError for arguments that make no name. */
+export type KeyOfArguments = (args: readonly unknown[]) => LockKey;
 
-/** A key as the user writes it: a template, or a function of the method's arguments. */
-export type KeySource = string | ((...args: never[]) => string);
+/** A key as the user writes it: a template, several of them, or a function of the method's arguments. */
+export type KeySource = LockKey | ((...args: never[]) => LockKey);
 
 /**
- * Turns a template or a key function into a function from arguments to the lock name.
+ * Turns templates or a key function into a function from arguments to the lock's name, or names.
  * @param params the parameters' names, where the source has lost them.
  * @throws LockConfigurationError at once for what is wrong with it, and at the call for what is wrong with the arguments.
  */
 export function compileKey(key: unknown, shape: MethodShape | undefined, params?: unknown): KeyOfArguments {
   const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
   if (typeof key === 'string') return compileTemplate(key, parameters);
+  if (Array.isArray(key)) return compileTemplates(key, parameters);
   if (typeof key === 'function') return (args) => callKeyFunction(key as (...args: unknown[]) => unknown, args);
   throw refusals.noKey(key);
 }
 
-function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly unknown[]): string {
+function compileTemplates(templates: readonly unknown[], parameters: readonly Parameter[] | undefined): KeyOfArguments {
+  if (templates.length === 0) throw inputRefusals.noNames();
+  if (templates.length > mostNames) throw inputRefusals.tooManyNames(templates.length, mostNames);
+  const names = templates.map((template) => {
+    if (typeof template === 'string') return compileTemplate(template, parameters);
+    throw refusals.noTemplate(template);
+  });
+  return (args) => names.map((name) => name(args));
+}
+
+function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly unknown[]): LockKey {
   let name: unknown;
   try {
     name = key(...args);
@@ -30,7 +43,7 @@ function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly un
     if (cause instanceof LockConfigurationError) throw cause;
     throw refusals.throwing(cause);
   }
-  assertLockName(name);
+  assertLockKey(name);
   return name;
 }
 

@@ -9,6 +9,12 @@ const snippets: Record<string, string> = {
     @DistributedLock({ key: (id: string, order: Order) => id + order.shop }) async m(id: string, order: Order) { return [id, order]; } }`,
   'accepts a key function with fewer parameters': `class A { @DistributedLock({ key: (id: string) => id }) async m(id: string, n: number) { return [id, n]; } }`,
   'accepts a key function with wider parameters': `class A { @DistributedLock({ key: (id: string | number) => String(id) }) async m(id: string) { return id; } }`,
+  'accepts several templates, and a key function that answers several names': `class A {
+    @DistributedLock({ key: ['a:#{id}', 'b:#{id}'] }) async m(id: string) { return id; }
+    @DistributedLock({ key: (...ids: string[]) => ids }) async n(...ids: string[]) { return ids; } }`,
+  'refuses templates that are none': `class A { @DistributedLock({ key: ['a', 1] }) async m() {} } // error: not assignable`,
+  'takes several keys by call, and has a token for each': `async function f(locks: RedisLockService, ids: readonly string[]): Promise<number | undefined> {
+    await using lock = await locks.acquire(ids); return (await locks.tryAcquire(['a', 'b'], { wait: 1 }))?.fencingTokens.get('a') ?? lock.keys.length; }`,
   'accepts a key function without parameters': `class A { @DistributedLock({ key: () => 'p' }) async m(id: string) { return id; } }`,
   'accepts a key function of the ExecutionContext, for LockInterceptor, whatever the parameters': `class A {
     @UseInterceptors(LockInterceptor) @DistributedLock({ key: (context: ExecutionContext) => context.getType() }) async m(id: string) { return id; } }`,

@@ -53,7 +53,8 @@ describe('@DistributedLock, at decoration', () => {
     ['a wrong connection', { key: 'p', connection: '' }, 'connection:'],
     ['a wrong kind', { key: 'p', returns: 'stream' }, 'returns:'],
     ['a kind that the source contradicts', { key: 'p', returns: 'observable' }, 'async function'],
-    ['an array of keys', { key: ['a', 'b'] }, 'key: an array given'],
+    ['an empty list of keys', { key: [] }, 'key: the list of lock names is empty'],
+    ['a key function in a list', { key: ['a', () => 'b'] }, 'key: a function stands in the list'],
     ['an array', ['p'], 'options: an array given'],
   ])('refuses %s, naming class and method', (_what, argument, problem) => {
     const message = refused(argument);

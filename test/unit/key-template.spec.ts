@@ -242,17 +242,40 @@ describe('key template', () => {
   });
 });
 
+describe('several templates', () => {
+  it('are a name each', () => {
+    expect(compile(['a:#{from.id}', 'a:#{to.id}', 'all'], 'from', 'to')([{ id: 2 }, { id: 'x:y' }])).toEqual([
+      'a:2',
+      'a:x%3Ay',
+      'all',
+    ]);
+  });
+
+  it.each([
+    [[], 'the list of lock names is empty'],
+    [['a', 7], '7 stands in the list'],
+    [Array.from({ length: 65 }, () => 'a'), '65 lock names given'],
+    [['a:#{a}', 'b:#{b}'], "'#{b}' names no parameter"],
+  ])('are refused as a whole: %j', (templates, problem) => {
+    expect(refusal(() => compile(templates, 'a'))).toContain(problem);
+  });
+});
+
 describe('key function', () => {
   it('gets the arguments, and its answer is the name as it is', () => {
     expect(compile((a: string, b: number) => `p:${a}:{${b}}`, 'a', 'b')(['x', 2])).toBe('p:x:{2}');
   });
 
-  it.each([undefined, null, '', 7, Promise.resolve('a'), ['a'], {}, 'a\ud800', 'x'.repeat(1025)])(
+  it.each([undefined, null, '', 7, Promise.resolve('a'), [], ['a', ''], [['a']], {}, 'a\ud800', 'x'.repeat(1025)])(
     'refuses the answer %p',
     (answer) => {
       expect(refusal(() => compile(() => answer)([]))).toContain('key:');
     },
   );
+
+  it('may answer several names', () => {
+    expect(compile((...ids: string[]) => ids, 'ids')(['b', 'a'])).toEqual(['b', 'a']);
+  });
 
   it('turns what it throws into an error with the cause', () => {
     const cause = new TypeError('boom');
@@ -268,7 +291,7 @@ describe('key function', () => {
     expect((caught as Error).cause).toBe(cause);
   });
 
-  it.each([undefined, null, 7, {}, [], Symbol('s')])('refuses the key %p', (key) => {
+  it.each([undefined, null, 7, {}, Symbol('s')])('refuses the key %p', (key) => {
     expect(refusal(() => compile(key))).toContain('write a template');
   });
 });

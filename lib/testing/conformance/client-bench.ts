@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { LockBackend } from '../../core/lock-backend.js';
 import { LockClient } from '../../core/lock-client.js';
+import type { LockKey } from '../../core/lock-key.js';
 import type { LockLog } from '../../core/lock-log.js';
 import type { LockScope } from '../../core/lock-scope.js';
 import type { Lock } from '../../core/lock.js';
@@ -41,12 +42,12 @@ export class Member {
     this.client = new LockClient(this.backend, { defaults: lockDefaults, maxWaiters, maxLocalHandoffs }, this.log);
   }
 
-  acquire(name: string, options: LockOptions = {}): Promise<Lock> {
-    return this.client.acquire(name, resolveOptions(options, lockDefaults));
+  acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
+    return this.client.acquire(key, resolveOptions(options, lockDefaults));
   }
 
-  enter(name: string, options: LockOptions = {}): Promise<LockScope> {
-    return this.client.enter(name, resolveOptions(options, lockDefaults));
+  enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
+    return this.client.enter(key, resolveOptions(options, lockDefaults));
   }
 
   /** Waits, and returns when its claim stands in the backend's queue; the answer is the lock to come. */

@@ -8,6 +8,7 @@ import { holding } from './holding.guarantees.js';
 import type { LockPlace } from './lock-place.js';
 import { queue } from './queue.guarantees.js';
 import { repetition } from './repetition.guarantees.js';
+import { severalNames } from './several-names.guarantees.js';
 import { globalFramework, type TestFramework } from './test-framework.js';
 
 /**
@@ -38,6 +39,7 @@ export function lockBackendConformance(
       callers(bench);
       givingUpAndReEntry(bench);
       holding(bench);
+      severalNames(bench);
     });
   }
 }

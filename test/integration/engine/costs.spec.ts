@@ -45,6 +45,22 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(await admin.client('LIST', 'TYPE', 'PUBSUB')).toBe('');
   });
 
+  it('five free names in one acquisition are 2 requests, and 1 more for each that somebody has', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    await using b = await Engine.start({ redis: server.url });
+    const names = Array.from({ length: 5 }, (_, index) => `several:${index}`);
+    await admin.config('RESETSTAT');
+    for (let times = 0; times < 10; times++) await (await a.acquire(names)).release();
+    expect(await requests(admin)).toEqual({ evalsha: 20 });
+
+    const others = await b.acquire(names[2]!);
+    await admin.config('RESETSTAT');
+    await expect(a.acquire(names, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: names[2] });
+    // One question, and all that it took is given back at once.
+    expect(await requests(admin)).toEqual({ evalsha: 2 });
+    await others.release();
+  });
+
   it('a client that never waits has one connection', async () => {
     const connections = async (): Promise<number> =>
       String(await admin.client('LIST'))

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
+import type { LockKey } from '../../../lib/core/lock-key.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { WatchedBackend } from '../../../lib/testing/conformance/watched-backend.js';
 import { KeptLog } from '../../support/kept-log.js';
@@ -33,8 +34,8 @@ export class Engine implements AsyncDisposable {
     return engine;
   }
 
-  acquire(name: string, options: LockOptions = {}): Promise<Lock> {
-    return this.client.acquire(name, resolveOptions(options, lockDefaults));
+  acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
+    return this.client.acquire(key, resolveOptions(options, lockDefaults));
   }
 
   /** Waits, and returns when its claim stands in the queue and Redis knows a subscriber for it. */

@@ -107,6 +107,20 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
+  it('are no inversion when they are taken together; a part of them that is held before the rest is one', async () => {
+    const { app, orders, findings } = await start();
+    await using _app = app;
+    const nothing = async () => undefined;
+    await orders.locks.using(['account:2', 'account:1', 'order:1'], () => orders.locks.using('account:2', nothing));
+    await orders.locks.using(['order:2', 'account:3', 'account:3'], nothing);
+    await (await orders.locks.acquire(['account:1', 'account:2'])).release();
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+    await orders.locks.using('account:6', () => orders.locks.using(['account:6', 'account:5'], nothing));
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([
+      expect.stringMatching(/'account:5' \(.*\) inside 'account:6' \(.*'account:2' \(.*\) inside 'account:1' \(/),
+    ]);
+  });
+
   it('are no inversion where a lock is entered again, only tried, or asked for when the first has gone', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;

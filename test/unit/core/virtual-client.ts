@@ -1,6 +1,8 @@
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { LockKey } from '../../../lib/core/lock-key.js';
 import type { LockScope } from '../../../lib/core/lock-scope.js';
+import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
@@ -23,8 +25,12 @@ export class VirtualClient {
     return this.client.acquire(name, resolveOptions(options, lockDefaults));
   }
 
-  enter(name: string, options: LockOptions = {}): Promise<LockScope> {
-    return this.client.enter(name, resolveOptions(options, lockDefaults));
+  acquireAll(names: readonly string[], options: LockOptions = {}): Promise<MultiLock> {
+    return this.client.acquire(names, resolveOptions(options, lockDefaults));
+  }
+
+  enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
+    return this.client.enter(key, resolveOptions(options, lockDefaults));
   }
 
   /** From now on the backend lets everybody wait, and is asked again in 5 s. */

@@ -1,0 +1,94 @@
+import { type Duration, parseDuration } from './duration.js';
+import { type Hold, makeExact } from './hold.js';
+import type { Lock } from './lock.js';
+import type { LockHandle } from './lock-handle.js';
+import type { LockLostError } from '../errors/lock-errors.js';
+import { minLease } from './options.js';
+
+/** What a lock of several names needs from its client. */
+export interface MultiLockHost {
+  renew(holds: readonly Hold[], lease?: number): Promise<void>;
+}
+
+/** Several names that were taken together: held while each of them is, given back together. */
+export class MultiLock implements Lock {
+  readonly keys: readonly string[];
+  private allSignals: AbortSignal | undefined;
+  private released: Promise<void> | undefined;
+
+  /** @param parts one for each name, in the order of the names */
+  constructor(
+    readonly parts: readonly LockHandle[],
+    private readonly host: MultiLockHost,
+  ) {
+    this.keys = parts.map(({ key }) => key);
+  }
+
+  get key(): string {
+    return this.keys[0]!;
+  }
+
+  get fencingToken(): number {
+    return this.parts[0]!.fencingToken;
+  }
+
+  get fencingTokens(): ReadonlyMap<string, number> {
+    return new Map(this.parts.map(({ key, fencingToken }) => [key, fencingToken]));
+  }
+
+  get signal(): AbortSignal {
+    if (!this.allSignals) {
+      this.allSignals = AbortSignal.any(this.parts.map(({ signal }) => signal));
+      makeExact(this.allSignals, () => {
+        for (const { hold } of this.parts) hold.remaining();
+      });
+    }
+    return this.allSignals;
+  }
+
+  get isHeld(): boolean {
+    return this.remaining > 0;
+  }
+
+  get remaining(): number {
+    // Every part is asked: each finds out about its own loss.
+    return Math.min(...this.parts.map(({ remaining }) => remaining));
+  }
+
+  /** 1 when anything was taken that the flow did not hold. */
+  get depth(): number {
+    return Math.min(...this.parts.map(({ depth }) => depth));
+  }
+
+  /** Why it is not held any more: the first of its names that was lost. */
+  get lost(): LockLostError | undefined {
+    return this.parts.find(({ lost }) => lost)?.lost;
+  }
+
+  assertHeld(): void {
+    for (const part of this.parts) part.assertHeld();
+  }
+
+  async renew(lease?: Duration): Promise<void> {
+    const milliseconds = lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
+    this.assertHeld();
+    await this.host.renew(
+      this.parts.map(({ hold }) => hold),
+      milliseconds,
+    );
+  }
+
+  release(): Promise<void> {
+    this.released ??= giveBack(this.parts);
+    return this.released;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+}
+
+/** All in one turn of the event loop, so in one command. */
+export async function giveBack(parts: readonly LockHandle[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.release()));
+}

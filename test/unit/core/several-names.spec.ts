@@ -1,0 +1,300 @@
+import { describe, expect, it } from '@jest/globals';
+import { currentLock } from '../../../lib/core/lock-flow.js';
+import type { LockKey } from '../../../lib/core/lock-key.js';
+import type { MultiLock } from '../../../lib/core/multi-lock.js';
+import { unanswered } from '../../support/scripted-backend.js';
+import { settled } from '../../support/virtual-clock.js';
+import { VirtualClient, watch } from './virtual-client.js';
+
+/** A client, and names that somebody else has. */
+function beside(...names: string[]): VirtualClient & { readonly others: Set<string> } {
+  const v = Object.assign(new VirtualClient(), { others: new Set(names) });
+  v.backend.onAcquire = ({ name, lease, reserve, enqueue }) => {
+    if (!v.others.has(name)) return v.backend.grant(lease, reserve);
+    return enqueue ? { status: 'queued', askAt: v.clock.now() + 60_000 } : { status: 'contended', rest: 1_000 };
+  };
+  return v;
+}
+
+/** The name becomes free, and is handed to this client's waiter. */
+async function handOver(v: ReturnType<typeof beside>, name: string, token?: number): Promise<void> {
+  v.others.delete(name);
+  const claim = v.backend.acquired.findLast((request) => request.name === name && request.enqueue)!;
+  v.push({ claim, lease: 3_000, ...(token === undefined ? {} : { token }) });
+  await settled();
+}
+
+describe('several names that are free', () => {
+  it('are asked for in one turn, each once, in one order, and given back in one turn', async () => {
+    const v = beside();
+    const taking = v.acquireAll(['c', 'a', 'b', 'a']);
+    const questions = ['acquire a', 'acquire b', 'acquire c'];
+    expect(v.backend.log).toEqual(questions);
+    const lock = await taking;
+    expect(lock.keys).toEqual(['a', 'b', 'c']);
+    expect(v.clock.pending).toBe(1);
+    void lock.release();
+    expect(v.backend.log).toEqual([...questions, 'release a', 'release b', 'release c']);
+    await lock.release();
+    expect(v.backend.released).toHaveLength(3);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('are ordered by their code units, wherever the process runs', async () => {
+    const lock = await beside().acquireAll(['b', 'ä', 'Z', 'a', '10', '9']);
+    expect(lock.keys).toEqual(['10', '9', 'Z', 'a', 'b', 'ä']);
+  });
+
+  it('have a token each; that of the lock is the one of its key', async () => {
+    const lock = await beside().acquireAll(['b', 'a']);
+    expect(lock.key).toBe('a');
+    expect(lock.fencingToken).toBe(lock.fencingTokens.get('a'));
+    expect(lock.fencingTokens.get('b')).not.toBe(lock.fencingToken);
+    const single = await beside().acquire('a');
+    expect([single.keys, [...single.fencingTokens]]).toEqual([['a'], [['a', single.fencingToken]]]);
+  });
+
+  it('ride out a backend that is away for as long as `wait` allows, as one name does', async () => {
+    const v = beside();
+    await v.acquireAll(['a', 'b'], { wait: '7s' });
+    expect(v.backend.acquired.map(({ giveUpAt, enqueue }) => [giveUpAt - v.clock.now(), enqueue])).toEqual([
+      [7_000, false],
+      [7_000, false],
+    ]);
+  });
+
+  it('are refused at once when the list is empty, too long, or holds what is no name', async () => {
+    const v = beside();
+    const tooMany = Array.from({ length: 65 }, (_, index) => `n${index}`);
+    for (const [key, message] of [
+      [[], 'key: the list of lock names is empty'],
+      [tooMany, 'key: 65 lock names given, 64 are allowed'],
+      [['a', undefined], 'key: undefined given'],
+      [['a', ''], 'key: the lock name is empty'],
+      [['a', ['b']], 'key: an array given'],
+      [null, 'key: null given'],
+    ] as const) {
+      await expect(v.client.acquire(key as LockKey, v.client.defaults)).rejects.toMatchObject({
+        code: 'LOCK_CONFIGURATION',
+        message: expect.stringContaining(message),
+      });
+    }
+    expect(v.backend.log).toEqual([]);
+    expect((await v.acquireAll(tooMany.slice(1).concat('n1'))).keys).toHaveLength(64);
+  });
+});
+
+describe('several names of which somebody else has one', () => {
+  it('are waited for with nothing in hand that comes later', async () => {
+    const v = beside('b', 'd');
+    const taking = v.acquireAll(['a', 'b', 'c', 'd', 'e']);
+    await settled();
+    const before = ['acquire a', 'acquire b', 'acquire c', 'acquire d', 'acquire e', 'release c', 'release e'];
+    expect(v.backend.log).toEqual([...before, 'acquire b']);
+    await handOver(v, 'b');
+    const between = ['acquire c', 'acquire d', 'acquire e', 'release e', 'acquire d'];
+    expect(v.backend.log.slice(before.length + 1)).toEqual(between);
+    await handOver(v, 'd');
+    expect(v.backend.log.slice(before.length + 1 + between.length)).toEqual(['acquire e']);
+    expect((await taking).isHeld).toBe(true);
+  });
+
+  it('reject one try with the name that is not to be had, when everything is given back', async () => {
+    const v = beside('b', 'c');
+    await expect(v.acquireAll(['a', 'b', 'c', 'd'], { wait: 0 })).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+      key: 'b',
+      retryAfter: 1_000,
+    });
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'd']);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('share one `wait`, counted from the call', async () => {
+    const v = beside('b', 'c');
+    const taking = watch(v.acquireAll(['a', 'b', 'c'], { wait: '10s' }));
+    await v.clock.advance(6_000);
+    await handOver(v, 'b');
+    await v.clock.advance(3_999);
+    expect(taking.state).toBe('pending');
+    await v.clock.advance(1);
+    expect(taking.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', key: 'c' });
+    expect((taking.reason as Error).message).toContain('within 10000 ms');
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c']);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('give everything back when their signal aborts', async () => {
+    const v = beside('b');
+    const abort = new AbortController();
+    const taking = watch(v.acquireAll(['a', 'b'], { signal: abort.signal }));
+    await settled();
+    const reason = new Error('the user has left');
+    abort.abort(reason);
+    await settled();
+    expect(taking.reason).toBe(reason);
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b']);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('are not waited for when another one cannot be had at all', async () => {
+    const v = beside('a');
+    const { onAcquire } = v.backend;
+    v.backend.onAcquire = (request) => (request.name === 'b' ? Promise.reject(unanswered()) : onAcquire(request));
+    await expect(v.acquireAll(['a', 'b', 'c'])).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    // What the lost question may have taken is given back as well.
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['b', 'c']);
+  });
+
+  it('are given up when one that is there already is lost', async () => {
+    const v = beside('b');
+    v.backend.onRenew = (holds) => holds.map(() => 'lost');
+    const taking = watch(v.acquireAll(['a', 'b'], { wait: '1m' }));
+    await v.clock.advance(10_000);
+    expect(taking.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: 'a' });
+    expect(v.backend.released.map(({ name }) => name)).toContain('b');
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('are given up on shutdown, which waits until everything is given back', async () => {
+    const v = beside('b');
+    const taking = watch(v.acquireAll(['a', 'b']));
+    await settled();
+    await v.client.shutdown(10_000);
+    await settled();
+    expect(taking.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b']);
+    expect(v.clock.pending).toBe(0);
+  });
+});
+
+describe('the lease of several names', () => {
+  it('that is fixed, and maxHold, count from when the last of them is there', async () => {
+    for (const [options, reason] of [
+      [{ lease: '3s' }, 'expired'],
+      [{ maxHold: '3s' }, 'max-hold'],
+    ] as const) {
+      const v = beside('b');
+      const taking = v.acquireAll(['a', 'b'], options);
+      await v.clock.advance(8_000);
+      await handOver(v, 'b');
+      const lock = await taking;
+      await v.clock.advance(2_900);
+      expect(lock.isHeld).toBe(true);
+      const renewals = v.backend.renewed.length;
+      await v.clock.advance(100);
+      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason });
+      expect(v.backend.renewed).toHaveLength(renewals);
+    }
+  });
+
+  it('that is fixed costs no renewal when nobody had to be waited for', async () => {
+    const v = beside();
+    const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
+    await v.clock.advance(2_900);
+    expect(lock.isHeld).toBe(true);
+    expect(v.backend.renewed).toEqual([]);
+  });
+
+  it('is renewed by hand for all of them in one call', async () => {
+    const v = beside();
+    const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
+    await v.clock.advance(2_000);
+    await lock.renew('5s');
+    expect(v.backend.log.at(-1)).toBe('renew a,b');
+    await v.clock.advance(4_900);
+    expect(lock.isHeld).toBe(true);
+    v.backend.onRenew = () => [v.backend.renewal(5_000), 'unanswered'];
+    await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', key: 'b' });
+  });
+});
+
+describe('several names, one of which is lost', () => {
+  const losing = async (): Promise<{ v: ReturnType<typeof beside>; lock: MultiLock }> => {
+    const v = beside();
+    v.backend.onRenew = (holds) => holds.map(({ name, lease }) => (name === 'b' ? 'lost' : v.backend.renewal(lease)));
+    return { v, lock: await v.acquireAll(['a', 'b', 'c']) };
+  };
+
+  it('are not held any more: everything says so, and names it', async () => {
+    const { v, lock } = await losing();
+    let said = 0;
+    lock.signal.addEventListener('abort', () => said++);
+    await v.clock.advance(10_000);
+    expect(said).toBe(1);
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', key: 'b' });
+    expect([lock.isHeld, lock.remaining]).toEqual([false, 0]);
+    expect(() => lock.assertHeld()).toThrow(lock.signal.reason as Error);
+    await expect(lock.renew()).rejects.toBe(lock.signal.reason);
+    // Each name once: the lost one at the loss, the others now.
+    await lock.release();
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('say so after a stalled event loop before any timer could', async () => {
+    const v = beside();
+    const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
+    const { signal } = lock;
+    v.clock.stall(3_000);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', key: 'a' });
+  });
+
+  it('end good work in the loss', async () => {
+    for (const [outcome, onLost, fails] of [
+      ['worked', 'throw', true],
+      ['worked', 'warn', false],
+      ['failed', 'throw', false],
+    ] as const) {
+      const v = beside();
+      v.backend.onRelease = ({ name }) => (name === 'b' ? 'absent' : 'released');
+      const scope = await v.enter(['a', 'b'], { onLost });
+      if (fails) await expect(scope.leave(outcome)).rejects.toMatchObject({ code: 'LOCK_LOST', key: 'b' });
+      else await scope.leave(outcome);
+    }
+  });
+});
+
+describe('several names in a flow', () => {
+  it('are found together as the lock around the code, and one by one', async () => {
+    const v = beside();
+    const scope = await v.enter(['a', 'b']);
+    scope.run(() => {
+      expect(currentLock()).toBe(scope.lock);
+      expect(v.client.current()).toBe(scope.lock);
+      expect(v.client.current('a')).toMatchObject({ key: 'a', fencingToken: scope.lock.fencingTokens.get('a') });
+      expect(v.client.current('c')).toBeUndefined();
+    });
+    await scope.leave('worked');
+    scope.run(() => expect(currentLock()).toBeUndefined());
+  });
+
+  it('that it holds in part: only what is missing is asked for, waited for, and given back', async () => {
+    const v = beside('b');
+    const outer = await v.enter(['a', 'c']);
+    v.backend.log.length = 0;
+    await outer.run(async () => {
+      const taking = v.acquireAll(['a', 'b', 'c', 'd']);
+      await settled();
+      expect(v.backend.log).toEqual(['acquire b', 'acquire d', 'release d', 'acquire b']);
+      await handOver(v, 'b');
+      const inner = await taking;
+      expect(inner.depth).toBe(1);
+      expect((await v.acquireAll(['c', 'a'])).depth).toBe(2);
+      v.backend.log.length = 0;
+      await inner.release();
+      expect(v.backend.log).toEqual(['release b', 'release d']);
+      expect(outer.lock.isHeld).toBe(true);
+    });
+  });
+
+  it('are refused when the flow has lost one of them, and nothing is kept', async () => {
+    const v = beside();
+    const outer = await v.enter('b', { lease: '3s' });
+    await v.clock.advance(3_000);
+    await outer.run(async () => {
+      await expect(v.acquireAll(['a', 'b', 'c'])).rejects.toMatchObject({ code: 'LOCK_LOST', key: 'b' });
+    });
+    expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c']);
+  });
+});
