@@ -11,7 +11,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { build } from '../../scripts/build.mjs';
 import { redisForThisRun } from '../../scripts/redis-server.mjs';
-import { root, seconds } from '../../scripts/run.mjs';
+import { root, runNode, seconds } from '../../scripts/run.mjs';
 import { App, LINES } from './app.mjs';
 import { exportsExist, mapsCarryTheirSources, onlyIntendedFiles, pack, smallEnough } from './tarball.mjs';
 
@@ -49,6 +49,12 @@ async function wellFormed() {
   const { messages } = await publint({ pkgDir: root, strict: true, pack: false });
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (messages.length > 0) throw new Error(messages.map((message) => formatMessage(message, manifest)).join('\n'));
+}
+
+/** `npm run docs:api` writes it. */
+async function apiIsReported() {
+  const { code, output } = await runNode([join(root, 'scripts', 'write-api-report.mjs'), '--check']);
+  if (code !== 0) throw new Error(output);
 }
 
 /** The package's own sources say whether it can lock yet; until then the applications only load it. */
@@ -95,6 +101,7 @@ try {
   });
   if (packed !== undefined) {
     const tarball = join(directory, packed.filename);
+    await check('docs/api-report.md says what is exported', apiIsReported);
     await check('only intended files are published', () => onlyIntendedFiles(packed));
     await check('every exported path is published', () => exportsExist(packed));
     await check('source maps carry their sources', () => mapsCarryTheirSources(packed));

@@ -1,0 +1,129 @@
+/**
+ * Writes docs/api-report.md: what the package exports, as declarations, so that a change of the public API is seen in a review.
+ *
+ *   npm run docs:api                            builds where needed, and writes the page
+ *   node scripts/write-api-report.mjs --check   exits 1 when the page is stale
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import ts from 'typescript';
+import { build } from './build.mjs';
+import { root } from './run.mjs';
+
+const page = join(root, 'docs', 'api-report.md');
+const printer = ts.createPrinter({ removeComments: true });
+
+/** The subpaths of package.json that have types, with their declaration files. @returns {[path: string, file: string][]} */
+function entryPoints() {
+  const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return Object.entries(/** @type {Record<string, any>} */ (exports)).flatMap(([path, conditions]) => {
+    const types = conditions.import?.types;
+    return types === undefined ? [] : [[join(name, path), join(root, types)]];
+  });
+}
+
+/** Private members are nobody's business, and neither is what the library keeps for itself. @param {ts.Node} member */
+const isPublic = (member) =>
+  !ts.getJSDocTags(member).some(({ tagName }) => tagName.text === 'internal') &&
+  !(ts.canHaveModifiers(member) && ts.getModifiers(member)?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword));
+
+/** A declaration without what only the library sees. @param {ts.Declaration} declaration */
+function publicPart(declaration) {
+  const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+  const { factory } = ts;
+  if (!ts.isClassDeclaration(node)) return node;
+  const members = node.members.filter(isPublic);
+  return factory.updateClassDeclaration(
+    node,
+    node.modifiers,
+    node.name,
+    node.typeParameters,
+    node.heritageClauses,
+    members,
+  );
+}
+
+/** @param {Iterable<ts.Symbol>} symbols */
+function declarationsOf(symbols) {
+  const sorted = [...symbols].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const texts = sorted.flatMap(({ declarations = [] }) =>
+    declarations.map((declaration) =>
+      printer.printNode(ts.EmitHint.Unspecified, publicPart(declaration), declaration.getSourceFile()),
+    ),
+  );
+  // One statement may declare several.
+  return [...new Set(texts)].join('\n\n');
+}
+
+/**
+ * What the declarations of these symbols name, of this package and no class: a user meets its shape without being able to import it.
+ * @param {ReadonlySet<ts.Symbol>} symbols
+ * @param {ts.TypeChecker} checker
+ * @param {(symbol: ts.Symbol) => ts.Symbol} origin
+ */
+function namedBeside(symbols, checker, origin) {
+  /** @type {Set<ts.Symbol>} */
+  const found = new Set();
+  const visit = (/** @type {ts.Node} */ node) => {
+    if (ts.isIdentifier(node)) {
+      const symbol = checker.getSymbolAtLocation(node);
+      const named = symbol && origin(symbol);
+      const declaration = named?.declarations?.[0];
+      const isTopLevel =
+        declaration && (ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration).parent;
+      if (
+        named &&
+        isTopLevel &&
+        ts.isSourceFile(isTopLevel) &&
+        !isTopLevel.fileName.includes('node_modules') &&
+        !ts.isClassDeclaration(declaration) &&
+        !symbols.has(named) &&
+        !found.has(named)
+      ) {
+        found.add(named);
+        named.declarations?.map(publicPart).forEach(visit);
+      }
+    }
+    if (isPublic(node)) ts.forEachChild(node, visit);
+  };
+  for (const { declarations = [] } of symbols) declarations.map(publicPart).forEach(visit);
+  return found;
+}
+
+async function pageText() {
+  const entries = entryPoints();
+  const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2023, skipLibCheck: true };
+  const program = ts.createProgram(
+    entries.map(([, file]) => file),
+    { ...options, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+  );
+  const checker = program.getTypeChecker();
+  /** @param {ts.Symbol} symbol what an import or export stands for */
+  const origin = (symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol);
+  const exported = entries.map(([, file]) => {
+    const source = program.getSourceFile(file);
+    const module = source && checker.getSymbolAtLocation(source);
+    if (!module) throw new Error(`${file} is no module; was it built?`);
+    return checker.getExportsOfModule(module).map(origin);
+  });
+  const named = namedBeside(new Set(exported.flat()), checker, origin);
+  const sections = [...entries.map(([path]) => `\`${path}\``), 'Types that these name, and that are not exported'].map(
+    (title, index) => `## ${title}\n\n\`\`\`ts\n${declarationsOf(exported[index] ?? named)}\n\`\`\``,
+  );
+  const text = [
+    '# API report',
+    '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs:api. -->',
+    'What this package exports. A change here is a change of the public API: it wants a changeset.',
+    ...sections,
+  ].join('\n\n');
+  return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });
+}
+
+await build({ formats: ['esm'], ifStale: true });
+const text = await pageText();
+if (!process.argv.includes('--check')) writeFileSync(page, text);
+else if (readFileSync(page, 'utf8') !== text) {
+  console.error('docs/api-report.md is stale: run npm run docs:api');
+  process.exitCode = 1;
+}
