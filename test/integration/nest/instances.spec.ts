@@ -124,9 +124,12 @@ describe('instances that Nest did not make', () => {
         Object.freeze(this);
       }
     }
+    @Injectable({ scope: Scope.REQUEST })
+    class FrozenOfRequest extends Frozen {}
     await using app = await start({
-      providers: [Frozen, { provide: 'value', useValue: Object.freeze(new Plain('value')) }],
+      providers: [Frozen, FrozenOfRequest, { provide: 'value', useValue: Object.freeze(new Plain('value')) }],
     });
+    await expect((await app.resolve(FrozenOfRequest)).m('1')).resolves.toBe('frozen plain:1');
     await expect(app.get(Frozen).m('1')).resolves.toBe('frozen plain:1');
     await expect(app.get<Plain>('value').m('1')).resolves.toBe('value plain:1');
   });
