@@ -38,7 +38,7 @@ export class Hold implements LineMember<Hold> {
   lost: LockLostError | undefined;
 
   /** End of `minHold`: before it nobody else gets the lock, though the work is done. 0 when there is none. */
-  readonly keepUntil: number;
+  keepUntil: number;
 
   /** End of `maxHold`. */
   private endsAt: number;
@@ -68,10 +68,11 @@ export class Hold implements LineMember<Hold> {
     else this.renewAt = this.nextRenewal(now);
   }
 
-  /** It was taken together with others, and the last of them is there: a fixed lease and `maxHold` count from here. */
-  begin({ renew, lease, maxHold }: ResolvedLockOptions): void {
+  /** It was taken together with others, and the last of them is there: a fixed lease, `maxHold` and `minHold` count from here. */
+  begin({ renew, lease, maxHold, minHold }: ResolvedLockOptions): void {
     const now = this.clock.now();
     this.endsAt = now + maxHold;
+    if (minHold > 0) this.keepUntil = now + minHold;
     if (renew) return;
     this.renewed = false;
     this.fixedEnd = now + lease;

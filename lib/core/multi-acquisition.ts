@@ -31,8 +31,8 @@ export async function acquireAll(
   options: ResolvedLockOptions,
 ): Promise<MultiLock> {
   const calledAt = host.clock.now();
-  // The work has not begun: until then a lease is neither fixed nor at its end.
-  const step: CallOptions = { ...options, calledAt, renew: true, maxHold: Number.POSITIVE_INFINITY };
+  // The work has not begun: until then a lease is neither fixed nor at its end, and what is given back is free at once.
+  const step: CallOptions = { ...options, calledAt, renew: true, maxHold: Number.POSITIVE_INFINITY, minHold: 0 };
   const oneTry: CallOptions = { ...step, wait: 0, tryFor: options.wait };
   const taken: LockHandle[] = [];
   const givenBack: Array<Promise<void>> = [];

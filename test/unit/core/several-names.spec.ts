@@ -188,6 +188,23 @@ describe('the lease of several names', () => {
     }
   });
 
+  it('begins `minHold` when the last of them is there; what is given back before is free at once', async () => {
+    const v = beside('b');
+    await expect(v.acquireAll(['a', 'b'], { wait: 0, minHold: '50s' })).rejects.toMatchObject({ key: 'b' });
+    expect(v.backend.released).toEqual([expect.not.objectContaining({ keepUntil: expect.anything() })]);
+    const taking = v.acquireAll(['a', 'b'], { minHold: '50s' });
+    await v.clock.advance(8_000);
+    await handOver(v, 'b');
+    const lock = await taking;
+    const end = v.clock.now() + 50_000;
+    await v.clock.advance(1_000);
+    await lock.release();
+    expect(v.backend.released.slice(1).map(({ name, keepUntil }) => [name, keepUntil])).toEqual([
+      ['a', end],
+      ['b', end],
+    ]);
+  });
+
   it('that is fixed costs no renewal when nobody had to be waited for', async () => {
     const v = beside();
     const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
