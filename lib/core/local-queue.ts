@@ -193,7 +193,9 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (this.hold !== hold) return;
     // At `maxHold` the lock runs out rather than being freed: the work that hangs has the rest of the lease to stop.
     // Else a renewal still under way may have lengthened the lease at the backend, so it is given back all the same.
-    if (hold.lost?.reason !== 'max-hold') void hold.claim.release();
+    // Work that the shutdown cut off has begun all the same: `minHold` counts.
+    const { reason } = hold.lost!;
+    if (reason !== 'max-hold') void hold.claim.release(reason === 'shutdown' ? hold.keepUntil : 0);
     this.next();
   }
 

@@ -115,6 +115,14 @@ export function holding(bench: ClientBench): void {
       await next.release();
     });
 
+    it('with minHold stays also when the shutdown cuts the work off', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.acquire(name, { minHold: 10_000 });
+      await a.client.shutdown(0);
+      await expect(b.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+
     it('with minHold is free at once after work that took longer', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();

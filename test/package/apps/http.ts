@@ -137,7 +137,7 @@ async function checkMessages(app: INestApplication, url: string): Promise<void> 
   await new Promise((resolve) => client.once('open', resolve));
   const message = JSON.stringify({ event: 'buy', data: { id: 7 } });
   const ask = async (send = () => client.send(message)): Promise<Heard> => {
-    const answer = new Promise<string>((resolve) => client.once('message', (data) => resolve(String(data))));
+    const answer = new Promise<string>((resolve) => client.once('message', (data: Buffer) => resolve(data.toString())));
     send();
     return JSON.parse(await answer);
   };
