@@ -9,16 +9,20 @@ const locked = (name) => /** @type {string} */ (lock[`node_modules/${name}`].ver
 
 /** Where the last version of the line is not that of the core. @type {Record<string, string>} */
 const NEST_11 = {
+  '@nestjs/microservices': '11.2.6',
   '@nestjs/platform-fastify': '11.2.8',
   '@nestjs/platform-ws': '11.2.6',
+  '@nestjs/schedule': '6.1.3',
   '@nestjs/websockets': '11.2.6',
 };
 const NEST = [
   '@nestjs/common',
   '@nestjs/core',
+  '@nestjs/microservices',
   '@nestjs/platform-express',
   '@nestjs/platform-fastify',
   '@nestjs/platform-ws',
+  '@nestjs/schedule',
   '@nestjs/websockets',
 ];
 /** What the applications use beside it. */

@@ -64,6 +64,7 @@ const canLock = /DistributedLock/.test(readFileSync(join(root, 'lib', 'index.ts'
 const PROGRAMS = /** @type {const} */ ([
   ['app.js', 'locked and released', 'locks a method on Redis'],
   ['testing.js', 'tested without Redis', 'tests without Redis'],
+  ['messages.js', 'locked messages and jobs', 'locks messages, jobs and providers of each message'],
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
 ]);
 
