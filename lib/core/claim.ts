@@ -1,6 +1,15 @@
 import { type LockError, LockUnavailableError } from '../errors/lock-errors.js';
 import type { Clock } from './clock.js';
-import type { AcquireReply, AcquireRequest, LockBackend, Outlook, PushedGrant, ReleaseReply } from './lock-backend.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  LockBackend,
+  LockDemand,
+  LockKind,
+  Outlook,
+  PushedGrant,
+  ReleaseReply,
+} from './lock-backend.js';
 import type { Releases } from './releases.js';
 
 /** What a claim asks for: the terms of the caller that is first in line at the moment of asking. */
@@ -35,6 +44,9 @@ export interface ClaimOwner {
  * grant from whichever side it comes first (answer or message), and gives everything back exactly once.
  */
 export class Claim implements AcquireRequest {
+  readonly kind: LockKind;
+  readonly permits: number;
+  readonly limit: number;
   lease = 0;
   reserve = 0;
   enqueue = false;
@@ -55,11 +67,16 @@ export class Claim implements AcquireRequest {
   constructor(
     readonly name: string,
     readonly claim: string,
+    { kind, permits, limit }: LockDemand,
     private readonly owner: ClaimOwner,
     private readonly backend: LockBackend,
     private readonly releases: Releases,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.kind = kind;
+    this.permits = permits;
+    this.limit = limit;
+  }
 
   /** Whether an answer said that others hold the lock, or that this claim does. */
   get decided(): boolean {

@@ -4,7 +4,7 @@ import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js'
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { Line } from './line.js';
-import type { LockBackend, ReleaseReply } from './lock-backend.js';
+import { exclusive, type LockBackend, type LockDemand, type ReleaseReply } from './lock-backend.js';
 import type { LockHandle } from './lock-handle.js';
 import { refusals } from './refusals.js';
 import { Tenure } from './tenure.js';
@@ -48,9 +48,18 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   constructor(
     readonly name: string,
     private readonly host: LocalQueueHost,
-    /** Whether it has one caller only (`fairness: 'strict'`). */
-    readonly strict = false,
+    /** What its one caller wants (`fairness: 'strict'`). Left out: it is for all that want the lock exclusively. */
+    private readonly own?: LockDemand,
   ) {}
+
+  /** Whether it has one caller only. */
+  get strict(): boolean {
+    return this.own !== undefined;
+  }
+
+  get demand(): LockDemand {
+    return this.own ?? exclusive;
+  }
 
   get isEmpty(): boolean {
     return this.callers.size === 0;

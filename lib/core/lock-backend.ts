@@ -4,8 +4,8 @@ import type { LockFinding } from './lock-finding.js';
 /**
  * The one port of the engine: a place where locks live.
  *
- * A backend keeps, for each lock name, the holder and a queue of waiting claims in order of arrival, and changes both in
- * atomic steps. It knows nothing of callers, flows, renewal schedules or Nest. What it promises for every call:
+ * A backend keeps, for each lock name, who holds it and a queue of waiting claims in order of arrival, whatever their kinds, and changes
+ * both in atomic steps. It knows nothing of callers, flows, renewal schedules or Nest. What it promises for every call:
  * - a call may be repeated: nothing happens twice, the answer is the same (G6);
  * - times are local: `validUntil` is on `Clock.now()` and not later than the backend's own end of the lease (G2);
  * - a rejected call is a `LockUnavailableError`, with `uncertain` where the call may have been, or may still be, executed.
@@ -29,7 +29,8 @@ export interface LockBackend {
   start(clientId: string, events: LockBackendEvents): Promise<void>;
   /**
    * Asks for the lock for one claim: the first time, and again for as long as the claim waits.
-   * Settles within `giveUpAt` and one `commandTimeout`; a LockConfigurationError when the lock cannot be had this way at all.
+   * Settles within `giveUpAt` and one `commandTimeout`; a LockConfigurationError when the lock cannot be had this way at all, a
+   * LockKindMismatchError while it is held or waited for in a kind that does not go with this one.
    */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
   /** Gives a claim up, whether it holds or waits; a freed lock goes to the next waiter in the same step. */
@@ -70,7 +71,25 @@ export interface ReleaseRequest extends ClaimRef {
   readonly keepUntil?: number;
 }
 
-export interface AcquireRequest extends ClaimRef {
+/**
+ * How many can hold a lock at once. `exclusive`: one. `shared`: any number, while nobody holds it exclusively. `permits`: as many as
+ * there are permits; such a name cannot be held in the other ways at the same time.
+ */
+export type LockKind = 'exclusive' | 'shared' | 'permits';
+
+/** What a claim wants of a lock. */
+export interface LockDemand {
+  readonly kind: LockKind;
+  /** How many permits at once; 1 for the other kinds. */
+  readonly permits: number;
+  /** How many permits there are; 0 for the other kinds. That of the latest claim that began to ask counts for all. */
+  readonly limit: number;
+}
+
+/** What most claims want: the lock for themselves. */
+export const exclusive: LockDemand = { kind: 'exclusive', permits: 1, limit: 0 };
+
+export interface AcquireRequest extends ClaimRef, LockDemand {
   /** Milliseconds. */
   readonly lease: number;
   /** How many fencing tokens behind the granted one are wanted for local hand-offs. */

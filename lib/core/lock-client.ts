@@ -157,7 +157,7 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   openClaim(queue: LocalQueue): Claim {
     const id = `${this.id}:${(this.claimCount++).toString(36)}`;
     if (queue.strict) this.strictQueues.set(id, queue);
-    return new Claim(queue.name, id, queue, this.backend, this.releases, this.clock);
+    return new Claim(queue.name, id, queue.demand, queue, this.backend, this.releases, this.clock);
   }
 
   countWaiting(name: string, change: 1 | -1, where?: string): void {
@@ -204,7 +204,7 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
-    if (options.fairness === 'strict') return new LocalQueue(name, this, true);
+    if (options.fairness === 'strict') return new LocalQueue(name, this, options);
     let queue = this.queues.get(name);
     if (!queue) this.queues.set(name, (queue = new LocalQueue(name, this)));
     return queue;

@@ -1,5 +1,6 @@
 import { describe } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
+import { exclusive, type LockDemand } from './lock-backend.js';
 import { inputRefusals } from './refusals.js';
 
 /** What can be said at every acquisition, by call or by decorator. */
@@ -61,7 +62,7 @@ export interface LockDefaults {
 }
 
 /** LockOptions with every default filled in, in milliseconds. */
-export interface ResolvedLockOptions {
+export interface ResolvedLockOptions extends LockDemand {
   readonly lease: number;
   readonly wait: number;
   readonly renew: boolean;
@@ -84,12 +85,23 @@ export const lockDefaults: ResolvedLockOptions = {
   signal: undefined,
   fairness: 'handoff',
   onLost: 'throw',
+  ...exclusive,
 };
 
 /** Smallest lease in milliseconds: below, the round trip to Redis eats it up. */
 export const minLease = 10;
 
-const lockOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'minHold', 'signal', 'fairness', 'onLost'] as const;
+/** Of a call. */
+export const lockOptionNames = [
+  'lease',
+  'wait',
+  'renew',
+  'maxHold',
+  'minHold',
+  'signal',
+  'fairness',
+  'onLost',
+] as const;
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
 
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
@@ -119,6 +131,9 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     signal: signal === undefined ? defaults.signal : abortSignal(signal),
     fairness: fairness === undefined ? defaults.fairness : oneOf('fairness', fairness, ['handoff', 'strict']),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
+    kind: defaults.kind,
+    permits: defaults.permits,
+    limit: defaults.limit,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { LockKey } from '../core/lock-key.js';
-import { type LockOptions, lockDefaults, readOptions, resolveOptions } from '../core/options.js';
+import { type LockOptions, lockDefaults, lockOptionNames, readOptions, resolveOptions } from '../core/options.js';
 import type { ContendedCall } from '../interceptor/contended-call.js';
 import type { SignalOfArguments } from '../interceptor/locked-method.js';
 import type { ResultKind } from '../interceptor/result-kind.js';
@@ -65,14 +65,7 @@ export interface CheckedLockOptions {
   readonly lock: LockOptions;
 }
 
-const names = [
-  'key',
-  'onContended',
-  'connection',
-  'params',
-  'returns',
-  ...(Object.keys(lockDefaults) as (keyof LockOptions)[]),
-] as const;
+const names = ['key', 'onContended', 'connection', 'params', 'returns', ...lockOptionNames] as const;
 
 /** The decorator's argument, every property read once. @throws LockConfigurationError naming the wrong option. */
 export function readLockOptions(argument: unknown): CheckedLockOptions {

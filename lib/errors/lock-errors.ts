@@ -1,6 +1,13 @@
 /** Stable codes: match on these, never on messages. */
 export type LockErrorCode =
-  'LOCK_CONFIGURATION' | 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' | 'LOCK_LOST' | 'LOCK_UNAVAILABLE';
+  | 'LOCK_CONFIGURATION'
+  | 'LOCK_CONTENDED'
+  | 'LOCK_WAIT_TIMEOUT'
+  | 'LOCK_QUEUE_FULL'
+  | 'LOCK_KIND_MISMATCH'
+  | 'LOCK_UPGRADE'
+  | 'LOCK_LOST'
+  | 'LOCK_UNAVAILABLE';
 
 interface LockErrorOptions {
   key?: string | undefined;
@@ -55,6 +62,24 @@ export class LockWaitTimeoutError extends LockNotAcquiredError {
 export class LockQueueFullError extends LockNotAcquiredError {
   override readonly name: string = 'LockQueueFullError';
   override readonly code = 'LOCK_QUEUE_FULL';
+}
+
+/**
+ * One name is used with permits and without at once: who holds it or waits for it asked for the other. A name belongs to one of the
+ * two. HTTP: 500.
+ */
+export class LockKindMismatchError extends LockError {
+  override readonly name: string = 'LockKindMismatchError';
+  readonly code = 'LOCK_KIND_MISMATCH';
+}
+
+/**
+ * A flow that holds a shared lock asked for the exclusive one inside, or one that holds permits for more of them: it would wait for
+ * itself, and two of them for each other. Refused at once, nothing was sent to Redis. HTTP: 500.
+ */
+export class LockUpgradeError extends LockError {
+  override readonly name: string = 'LockUpgradeError';
+  readonly code = 'LOCK_UPGRADE';
 }
 
 /**

@@ -65,9 +65,11 @@ export class ScriptedBackend implements LockBackend {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const { name, claim, lease, reserve, enqueue, again, giveUpAt } = request;
+    const { name, claim, kind, permits, limit, lease, reserve, enqueue, again, giveUpAt } = request;
+    const demand = { kind, permits, limit };
     this.log.push(`acquire ${name}`);
-    this.acquired.push({ name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted: () => request.isWanted() });
+    const isWanted = (): boolean => request.isWanted();
+    this.acquired.push({ name, claim, ...demand, lease, reserve, enqueue, again, giveUpAt, isWanted });
     return this.onAcquire(request);
   }
 

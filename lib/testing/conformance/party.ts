@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { AcquireReply, ClaimRef, LockBackend, PushedGrant, ReleaseReply } from '../../core/lock-backend.js';
+import {
+  type AcquireReply,
+  type ClaimRef,
+  exclusive,
+  type LockBackend,
+  type PushedGrant,
+  type ReleaseReply,
+} from '../../core/lock-backend.js';
 import { conditions } from './conditions.js';
 
 /** What a claim asks for; left out: a long lease, and to stand in the queue. */
@@ -49,7 +56,7 @@ export class Party implements AsyncDisposable {
     const again = this.asked.has(claim);
     this.asked.add(claim);
     const giveUpAt = performance.now() + 5_000;
-    return this.backend.acquire({ name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
+    return this.backend.acquire({ ...exclusive, name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
   }
 
   /** Asks with a claim of its own, and answers both. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
@@ -146,6 +147,7 @@ describe('what locks cost, by INFO commandstats', () => {
     const holds = await Promise.all(
       Array.from({ length: 250 }, async (_, index) => {
         const request = {
+          ...exclusive,
           name: `${root}:${index}`,
           claim: `costs:${index}`,
           lease: 30_000,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { connectTo, Engine, keysOf, unique, until } from './engine.js';
@@ -220,7 +221,15 @@ describe('a key that holds something else', () => {
     const backend = new RedisBackend({ redis: url, keyPrefix, log: new KeptLog() });
     await backend.start('keys', { granted: () => undefined, recovered: () => undefined });
     const take = async (name: string) => {
-      const request = { name, claim: `keys:${name}`, lease: 20_000, reserve: 0, enqueue: false, again: false };
+      const request = {
+        ...exclusive,
+        name,
+        claim: `keys:${name}`,
+        lease: 20_000,
+        reserve: 0,
+        enqueue: false,
+        again: false,
+      };
       const reply = await backend.acquire({ ...request, giveUpAt: performance.now() + 5_000, isWanted: () => true });
       if (reply.status !== 'granted') throw new Error(reply.status);
       return { ...request, fencingToken: reply.fencingToken };

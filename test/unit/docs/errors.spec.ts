@@ -8,19 +8,23 @@ import {
   LockConfigurationError,
   type LockError,
   LockErrorFilter,
+  LockKindMismatchError,
   LockLostError,
   LockNotAcquiredError,
   LockQueueFullError,
   LockUnavailableError,
+  LockUpgradeError,
   LockWaitTimeoutError,
 } from '../../../lib/index.js';
 
 const classes = {
   LockConfigurationError,
+  LockKindMismatchError,
   LockLostError,
   LockNotAcquiredError,
   LockQueueFullError,
   LockUnavailableError,
+  LockUpgradeError,
   LockWaitTimeoutError,
 };
 

@@ -142,6 +142,9 @@ describe('docs/options.md', () => {
       signal: undefined,
       fairness: 'strict',
       onLost: 'warn',
+      kind: 'exclusive',
+      permits: 1,
+      limit: 0,
     } as const;
     expect(resolveOptions({}, odd)).toEqual(odd);
     const fromModule = [...inCall].filter(([, row]) => row.default.startsWith('the module')).map(([name]) => name);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import type { AcquireReply, LockBackendEvents } from '../../../lib/core/lock-backend.js';
+import { type AcquireReply, exclusive, type LockBackendEvents } from '../../../lib/core/lock-backend.js';
 import { LockTestBed } from '../../../lib/testing/lock-test-bed.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 
@@ -18,6 +18,7 @@ const ask = (
   { enqueue = true, lease = 30_000, reserve = 0 } = {},
 ): Promise<AcquireReply> =>
   backend.acquire({
+    ...exclusive,
     ...{ name: 'a', claim, lease, reserve, enqueue },
     ...{ again: false, giveUpAt: Number.POSITIVE_INFINITY, isWanted: () => true },
   });
