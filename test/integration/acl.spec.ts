@@ -51,7 +51,7 @@ async function everything({ admin, client }: Scene): Promise<void> {
 
   // Three callers behind one claim: the first is called by the release of another process, the last one gets the lock inside its own.
   const waiting = [1, 2, 3].map(() => other.acquire('acl', options()));
-  while ((await admin.exists('lock:1:{acl}:queue')) === 0);
+  while ((await admin.exists('lock:{acl}:1:queue')) === 0);
   // Without the scripts in its cache the server needs EVAL.
   await admin.script('FLUSH');
   let token = first.fencingToken;

@@ -1,10 +1,11 @@
 /**
  * Every key and channel of this library, built here and nowhere else.
- * The layout's version stands in each: two versions side by side never misread each other.
+ * Two versions of it side by side, as in a rolling deploy, keep out of each other's locks because records and the register stand on the same keys
+ * in every layout, for ever; a record says its layout in its value. Whatever else is kept has the layout in its key (docs/adr/0079).
  */
 const layout = '1';
-const queueSuffix = ':queue';
-const waitersSuffix = ':waiters';
+const queueSuffix = `:${layout}:queue`;
+const waitersSuffix = `:${layout}:waiters`;
 
 export interface KeySpace {
   /** record, queue, waiters of a lock name; one slot in a cluster. */
@@ -22,11 +23,10 @@ export interface KeySpace {
 }
 
 export function keySpace(prefix: string): KeySpace {
-  const root = `${prefix}${layout}:`;
-  const register = `${root}register`;
+  const register = `${prefix}token-register`;
   // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
   const recordOf = (name: string): string =>
-    name.startsWith('}') || name.startsWith(':') ? `${root}{:${name}}` : `${root}{${name}}`;
+    name.startsWith('}') || name.startsWith(':') ? `${prefix}{:${name}}` : `${prefix}{${name}}`;
   return {
     forLock(name) {
       const record = recordOf(name);
@@ -45,14 +45,14 @@ export function keySpace(prefix: string): KeySpace {
       return keys;
     },
     forRehearsal(clientId) {
-      const record = `${root}rehearsal:{${clientId}}`;
+      const record = `${prefix}${layout}:rehearsal:{${clientId}}`;
       return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
     },
     nameOf(record) {
-      const name = record.slice(root.length + 1, -1);
+      const name = record.slice(prefix.length + 1, -1);
       return name.startsWith(':') ? name.slice(1) : name;
     },
     register,
-    channels: `${root}client:`,
+    channels: `${prefix}${layout}:client:`,
   };
 }

@@ -5,6 +5,7 @@ export const scripts = {
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
+local version = ' v1'
 if now > tonumber(ARGV[1]) then
 return {now, 'late'}
 end
@@ -49,7 +50,7 @@ local granted
 if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
 next_token = next_token or issue(ARGV[3])
 if next_token then
-local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full'
+local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full' .. version
 local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
 granted = written and not written.err
 end
@@ -79,7 +80,7 @@ return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
 local function write(to, token, expiry, state)
 local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
 local token, refused = issue(1 + reserve)
@@ -90,11 +91,15 @@ write(to, token, now_ms + length, state)
 return token, token + reserve
 end
 local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
-if not holder then
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+if holder then
+return holder, token, tonumber(expiry), state
+end
+local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+if rest < 0 then
 error('FOREIGN value on the key of a lock')
 end
-return holder, token, tonumber(expiry), state
+return nil, nil, now_ms + rest, nil
 end
 local function read_waiter(claim)
 local entry = redis.call('HGET', waiters_key, claim) or ''
@@ -185,7 +190,7 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '61d3bb5fbc54bd1c45e1cb73201af1b589ca3802',
+    sha1: '06a36f80a30ff0f875486f704a47417a59c8687f',
   },
   release: {
     source: `local channel_prefix = ARGV[1]
@@ -220,6 +225,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
+local version = ' v1'
 local guard = '60000'
 local function digits(token)
 return string.format('%d', token)
@@ -258,7 +264,7 @@ return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
 local function write(to, token, expiry, state)
 local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
 end
 local function grant(to, length, state, reserve)
 local token, refused = issue(1 + reserve)
@@ -269,11 +275,15 @@ write(to, token, now_ms + length, state)
 return token, token + reserve
 end
 local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
-if not holder then
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+if holder then
+return holder, token, tonumber(expiry), state
+end
+local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+if rest < 0 then
 error('FOREIGN value on the key of a lock')
 end
-return holder, token, tonumber(expiry), state
+return nil, nil, now_ms + rest, nil
 end
 local function read_waiter(claim)
 local entry = redis.call('HGET', waiters_key, claim) or ''
@@ -346,7 +356,7 @@ choose(left[1])
 reply[left[1]] = isolated(release, left[2], left[3])
 end
 return reply`,
-    sha1: '0181850276cc2327bfa7386d587ced71bdb88bc0',
+    sha1: '640ece9a3427b3d797bc9772b2aa8bd443f797e4',
   },
   renew: {
     source: `local names = (#KEYS - 1) / 3
@@ -364,6 +374,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
+local version = ' v1'
 local guard = '60000'
 local function digits(token)
 return string.format('%d', token)
@@ -388,10 +399,11 @@ end
 redis.call('SET', KEYS[1], digits(top), 'PX', guard)
 return top
 end
+local own_record = '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$'
 local function renew(claim, known_token, lease, reserve)
 local record = redis.pcall('GET', record_key)
 local text = type(record) == 'string' and record or ''
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
+local holder, token, expiry, state = string.match(text, own_record)
 token = tonumber(token)
 if holder ~= claim or state == 'kept' or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
 return 'lost'
@@ -402,7 +414,7 @@ redis.call('ZREM', queue_key, claim)
 redis.call('HDEL', waiters_key, claim)
 end
 local until_ms = string.format('%d', expiry)
-local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full', 'PXAT', until_ms)
+local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full' .. version, 'PXAT', until_ms)
 if written.err then
 redis.call('PEXPIREAT', record_key, until_ms)
 return (expiry - now_ms) .. ' 0 0'
@@ -419,6 +431,6 @@ local base = hold * 4 - 3
 reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: '670928dc5d4fceef2c00b42770bbed63323715c4',
+    sha1: 'cd87aa08aaf4fbb2431e5210becf41ef84194208',
   },
 } as const;

@@ -11,6 +11,8 @@ export interface LockState {
 
 export interface LockProcessOptions {
   redis: string;
+  /** Whether its client is one of ioredis 5. */
+  ioredis5?: boolean;
   commandTimeout?: number;
   poll?: number;
   env?: Record<string, string>;

@@ -176,6 +176,6 @@ describe('what locks cost, by INFO commandstats', () => {
         }),
       );
     }
-    expect(await admin.keys('flat:*')).toEqual(['flat:1:register']);
+    expect(await admin.keys('flat:*')).toEqual(['flat:token-register']);
   });
 });

@@ -24,9 +24,9 @@ describe('the keys of a lock', () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     const lock = await a.acquire('product:42');
-    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`, `${keyPrefix}1:{product:42}`]);
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`, `${keyPrefix}{product:42}`]);
     await lock.release();
-    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`]);
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
   });
 
   it('all expire by themselves: the record with the lease, the register within the guard window', async () => {
@@ -36,7 +36,7 @@ describe('the keys of a lock', () => {
     await a.acquire('x', { lease: 20_000 });
     await b.queue('x');
     const keys = await keysOf(admin, keyPrefix);
-    expect(keys).toEqual(['1:register', '1:{x}', '1:{x}:queue', '1:{x}:waiters'].map((key) => keyPrefix + key));
+    expect(keys).toEqual(['token-register', '{x}', '{x}:1:queue', '{x}:1:waiters'].map((key) => keyPrefix + key));
     for (const key of keys) {
       const left = await admin.pttl(key);
       expect(left).toBeGreaterThan(0);
@@ -54,11 +54,11 @@ describe('the keys of a lock', () => {
     abort.abort();
     await expect(cancelled).rejects.toMatchObject({ name: 'AbortError' });
     await b.backend.until(() => b.backend.releases.some(({ reply }) => reply === 'cancelled'));
-    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`, `${keyPrefix}1:{x}`]);
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`, `${keyPrefix}{x}`]);
     const { lock: served } = await b.queue('x');
     await held.release();
     await (await served).release();
-    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`]);
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
   });
 
   it('of a holder and a waiter that both died vanish by themselves', async () => {
@@ -81,7 +81,7 @@ describe('the keys of a lock', () => {
       await using a = await Engine.start({ redis, keyPrefix: 'shop:' });
       await using b = await Engine.start({ redis, keyPrefix: 'shop:' });
       const held = await a.acquire('x');
-      expect(await keysOf(admin, prefix)).toContain(`${prefix}shop:1:{x}`);
+      expect(await keysOf(admin, prefix)).toContain(`${prefix}shop:{x}`);
       // A grant finds its way: keys and channels agree.
       const { lock } = await b.queue('x');
       await held.release();
@@ -142,7 +142,7 @@ describe('fencing tokens on one server (G3)', () => {
     const { fencingToken } = await a.acquire('x');
     // As if that token had come from a clock that was 30 s ahead of the present one.
     const ahead = fencingToken + 30_000_000;
-    await admin.set(`${keyPrefix}1:register`, ahead, 'PX', 60_000);
+    await admin.set(`${keyPrefix}token-register`, ahead, 'PX', 60_000);
     const tokens: number[] = [];
     for (const name of ['y', 'z', 'y']) {
       const lock = await a.acquire(name);
@@ -150,7 +150,7 @@ describe('fencing tokens on one server (G3)', () => {
       await lock.release();
     }
     expect(tokens).toEqual([ahead + 1, ahead + 2, ahead + 3]);
-    expect(await admin.get(`${keyPrefix}1:register`)).toBe(String(ahead + 3));
+    expect(await admin.get(`${keyPrefix}token-register`)).toBe(String(ahead + 3));
   });
 
   it('go on from the clock when the server lost all data', async () => {
@@ -165,11 +165,11 @@ describe('fencing tokens on one server (G3)', () => {
   it('are kept in full: a register of 16 digits is neither rounded nor written as 1e+15', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
-    await admin.set(`${keyPrefix}1:register`, '8999999999999997', 'PX', 60_000);
+    await admin.set(`${keyPrefix}token-register`, '8999999999999997', 'PX', 60_000);
     const lock = await a.acquire('x');
     expect(lock.fencingToken).toBe(8_999_999_999_999_998);
     await lock.renew();
-    expect(await admin.get(`${keyPrefix}1:{x}`)).toContain(' 8999999999999998 ');
+    expect(await admin.get(`${keyPrefix}{x}`)).toContain(' 8999999999999998 ');
     await lock.release();
     expect((await a.acquire('x')).fencingToken).toBe(8_999_999_999_999_999);
   });
@@ -178,9 +178,9 @@ describe('fencing tokens on one server (G3)', () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await a.acquire('x');
-    await admin.pexpire(`${keyPrefix}1:register`, 1_000);
+    await admin.pexpire(`${keyPrefix}token-register`, 1_000);
     await a.acquire('y');
-    expect(await admin.pttl(`${keyPrefix}1:register`)).toBeGreaterThan(50_000);
+    expect(await admin.pttl(`${keyPrefix}token-register`)).toBeGreaterThan(50_000);
   });
 });
 
@@ -194,7 +194,7 @@ describe('a key that holds something else', () => {
   it.each(foreign)('is an error that names the lock, for %s: not contended for ever', async (_, put) => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
-    await put(`${keyPrefix}1:{x}`);
+    await put(`${keyPrefix}{x}`);
     for (const wait of [0, 5_000]) {
       await expect(a.acquire('x', { wait })).rejects.toMatchObject({
         code: 'LOCK_CONFIGURATION',
@@ -203,7 +203,7 @@ describe('a key that holds something else', () => {
       });
     }
     await a.acquire('y', { wait: 0 });
-    await admin.del(`${keyPrefix}1:{x}`);
+    await admin.del(`${keyPrefix}{x}`);
     await a.acquire('x', { wait: 0 });
   });
 
@@ -211,7 +211,7 @@ describe('a key that holds something else', () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await a.acquire('x');
-    await admin.set(`${keyPrefix}1:{x}:queue`, 'mine');
+    await admin.set(`${keyPrefix}{x}:1:queue`, 'mine');
     await using b = await Engine.start({ redis: url, keyPrefix });
     await expect(b.acquire('x')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION', key: 'x' });
   });
@@ -235,14 +235,14 @@ describe('a key that holds something else', () => {
       return { ...request, fencingToken: reply.fencingToken };
     };
     const holds = [await take('a'), await take('b'), await take('c')];
-    await admin.del(`${keyPrefix}1:{b}`);
-    await admin.hset(`${keyPrefix}1:{b}`, 'x', '1');
+    await admin.del(`${keyPrefix}{b}`);
+    await admin.hset(`${keyPrefix}{b}`, 'x', '1');
     expect((await backend.renew(holds)).map((reply) => typeof reply === 'object' || reply)).toEqual([
       true,
       'lost',
       true,
     ]);
     await backend.close();
-    await admin.del(`${keyPrefix}1:{b}`);
+    await admin.del(`${keyPrefix}{b}`);
   });
 });

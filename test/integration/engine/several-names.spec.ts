@@ -27,7 +27,7 @@ async function run(lists: number[][][], accountCount: number): Promise<{ outcome
     const outcomes = await Promise.all(workers.map((worker) => worker.message<Outcome>()));
     const balances = (await admin.mget(accounts)).map(Number);
     // Nothing but the token register is left.
-    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}1:register`]);
+    expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
     await admin.del(accounts);
     return { outcomes, balances };
   } finally {

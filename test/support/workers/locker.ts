@@ -5,11 +5,13 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { LockOptions } from '../../../lib/core/options.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
-const built = async (path: string): Promise<unknown> => import(new URL(`../esm/${path}`, import.meta.url).href);
+const build = process.env['LOCKER_BUILD'] ?? 'esm';
+const built = async (path: string): Promise<unknown> => import(new URL(`../${build}/${path}`, import.meta.url).href);
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveOptions } = (await built(
   'core/options.js',
@@ -20,17 +22,20 @@ const { RedisBackend } = (await built(
 
 interface Configuration {
   redis: string;
+  /** Whether the client is one of ioredis 5. */
+  ioredis5?: boolean;
   commandTimeout?: number;
   poll?: number;
 }
 
-const configuration = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
+const { ioredis5, ...configuration } = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
 const logged: string[] = [];
 const tell = (message: string): void => void logged.push(message);
 const backend = new RedisBackend({
   commandTimeout: 2000,
   poll: 60_000,
   ...configuration,
+  ...(ioredis5 && { redis: new Redis5(configuration.redis, { lazyConnect: true }) as unknown as Redis }),
   log: { log: tell, warn: tell, error: tell },
 });
 const client = new LockClient(

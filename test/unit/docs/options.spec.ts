@@ -81,7 +81,7 @@ describe('docs/options.md', () => {
       ...{ lease, wait, maxHold, fairness, onLost },
       commandTimeout: backend.commandTimeout,
       poll: backend.poll,
-      keyPrefix: keys.register.replace('1:register', ''),
+      keyPrefix: keys.register.replace('token-register', ''),
       redis: `redis://${connection.address}`,
       isGlobal: RedisLockModule.forRoot().global,
     };

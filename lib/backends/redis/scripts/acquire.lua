@@ -23,6 +23,7 @@ INVARIANT  At most one holder. Nobody who is alive and asked earlier is overtake
 ]]
 local channel_prefix = ARGV[2]
 -- include: clock.lua
+-- include: version.lua
 if now > tonumber(ARGV[1]) then
   return {now, 'late'}
 end
@@ -47,7 +48,7 @@ for claim in string.gmatch(ARGV[4], '%S+') do
   if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
     next_token = next_token or issue(ARGV[3])
     if next_token then
-      local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full'
+      local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full' .. version
       -- NX: the same name may stand in this command twice.
       local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
       granted = written and not written.err

@@ -41,6 +41,7 @@ if not rest then
 end
 
 -- include: clock.lua
+-- include: version.lua
 -- include: register.lua
 -- include: layout.lua
 -- include: grant.lua

@@ -9,12 +9,15 @@ INVARIANT  Never shortens a lease, never touches a record of another claim or of
 ]]
 -- include: layout.lua
 -- include: clock.lua
+-- include: version.lua
 -- include: register.lua
+
+local own_record = '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$'
 
 local function renew(claim, known_token, lease, reserve)
   local record = redis.pcall('GET', record_key)
   local text = type(record) == 'string' and record or ''
-  local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
+  local holder, token, expiry, state = string.match(text, own_record)
   token = tonumber(token)
   -- A later token of the block is below the register, or below the clock when that has expired: nobody can raise the register beyond.
   if holder ~= claim or state == 'kept' or token > known_token or (token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))) then
@@ -26,7 +29,7 @@ local function renew(claim, known_token, lease, reserve)
     redis.call('HDEL', waiters_key, claim)
   end
   local until_ms = string.format('%d', expiry)
-  local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full', 'PXAT', until_ms)
+  local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full' .. version, 'PXAT', until_ms)
   if written.err then
     -- Redis is out of memory. Who holds shall not lose by it: the key's own expiry is what counts, and takes no memory.
     redis.call('PEXPIREAT', record_key, until_ms)

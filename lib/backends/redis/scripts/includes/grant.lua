@@ -1,6 +1,6 @@
 local function write(to, token, expiry, state)
   local until_ms = digits(expiry)
-  redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state, 'PXAT', until_ms)
+  redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
 end
 
 -- Makes a claim the holder; answers its token and the last one reserved for it. What can fail comes first.

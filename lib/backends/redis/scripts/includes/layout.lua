@@ -1,4 +1,4 @@
--- record    string '<claim> <token> <expiry ms> <full|provisional|kept>', expires with the lease: it exists = the lock is held
+-- record    string '<claim> <token> <expiry ms> <full|provisional|kept> v<layout>', expires with the lease: it exists = the lock is held
 --           kept: given up by its holder, but nobody else gets it before its expiry (minHold)
 -- queue     sorted set of claims in order of arrival; the claim of a provisional grant stays in it until it is confirmed
 -- waiters   hash: claim -> '<alive until ms> <lease ms> <reserve> <heard|asked|deaf>', what was known of it when last looked at:

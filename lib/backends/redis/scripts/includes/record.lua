@@ -1,9 +1,14 @@
+-- Holder, token, expiry and state; the expiry alone of a lock in another layout, which is held until its key is gone.
 local function read(text)
-  local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)$')
-  if not holder then
+  local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+  if holder then
+    return holder, token, tonumber(expiry), state
+  end
+  local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+  if rest < 0 then
     error('FOREIGN value on the key of a lock')
   end
-  return holder, token, tonumber(expiry), state
+  return nil, nil, now_ms + rest, nil
 end
 
 local function read_waiter(claim)
