@@ -130,6 +130,22 @@ describe('a TCP proxy before Redis', () => {
     socket.destroy();
   });
 
+  it('hangs up on clients whose commands still arrive, late', async () => {
+    await using proxy = await TcpProxy.to(port);
+    const name = `support:${process.pid}:late`;
+    const socket = connect(proxy.port, '127.0.0.1').setEncoding('utf8');
+    expect(await reply(socket, 'PING')).toBe('+PONG');
+    proxy.delay(300);
+    socket.write(`SET ${name} 1 EX 60\r\n`);
+    while (!proxy.holdsBack) await new Promise((resolve) => setImmediate(resolve));
+    const broken = once(socket, 'error');
+    proxy.hangUp();
+    expect(await broken).toMatchObject([{ code: 'ECONNRESET' }]);
+    while ((await ask(port, `EXISTS ${name}`)) !== ':1') await new Promise((resolve) => setImmediate(resolve));
+    await ask(port, `DEL ${name}`);
+    while (proxy.connections > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
   it('refuses new connections, resets open ones, and heals on the same port', async () => {
     await using proxy = await TcpProxy.to(port);
     const socket = connect(proxy.port, '127.0.0.1').setEncoding('utf8');

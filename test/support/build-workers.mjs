@@ -8,7 +8,7 @@ const target = join(root, 'dist', 'test-workers');
 
 /**
  * Compiles test/support/workers/*.ts, one file each, for `forkWorker()`. A worker imports the lock as a user does, from
- * 'nestjs-redis-lock' (the package's own name leads to dist/esm), and nothing relative.
+ * 'nestjs-redis-lock' (the package's own name leads to dist/esm), and nothing relative but the worker's own parts beside it.
  */
 export async function buildWorkers() {
   const files = (await readdir(source).catch(() => [])).filter((name) => name.endsWith('.ts'));

@@ -5,7 +5,7 @@ type Direction = 'toServer' | 'toClient';
 /** A chunk of one direction that is still on its way. */
 interface Late {
   timer: NodeJS.Timeout;
-  deliver: () => void;
+  deliver: () => unknown;
 }
 
 /**
@@ -52,6 +52,11 @@ export class TcpProxy {
     return this.#accepted;
   }
 
+  /** Whether `delay()` holds something back that clients have sent. */
+  get holdsBack(): boolean {
+    return [...this.#links].some((link) => link.holdsBack);
+  }
+
   /** Half-open: both ways vanish, nobody is told. */
   swallow(): void {
     this.#dropped = { toServer: true, toClient: true };
@@ -83,6 +88,11 @@ export class TcpProxy {
   /** Every open connection breaks with ECONNRESET, on both sides. */
   reset(): void {
     for (const link of this.#links) link.reset();
+  }
+
+  /** Every client is hung up on; what it has sent and `delay()` still holds back arrives in its time, with nobody there for the answer. */
+  hangUp(): void {
+    for (const link of this.#links) link.hangUp();
   }
 
   /** All well again: bytes flow, connections are accepted. Connections that lost bytes stay open, as in real life. */
@@ -124,6 +134,7 @@ interface Rules {
 /** One client's connection and ours to the server on its behalf. */
 class Link {
   #late: Record<Direction, Late[]> = { toServer: [], toClient: [] };
+  #lingers = false;
 
   constructor(
     readonly client: Socket,
@@ -140,6 +151,22 @@ class Link {
     this.server.resetAndDestroy();
   }
 
+  get holdsBack(): boolean {
+    return this.#late.toServer.length > 0;
+  }
+
+  hangUp(): void {
+    const last = this.#late.toServer.at(-1);
+    if (!last) return this.reset();
+    this.#lingers = true;
+    const { deliver } = last;
+    last.deliver = () => {
+      deliver();
+      this.server.end();
+    };
+    this.client.resetAndDestroy();
+  }
+
   /** Delivers what was delayed. */
   hurry(): void {
     for (const late of [...this.#late.toServer.splice(0), ...this.#late.toClient.splice(0)]) {
@@ -151,7 +178,7 @@ class Link {
   #pump(from: Socket, to: Socket, direction: Direction): void {
     from.setNoDelay(true);
     from.on('data', (chunk) => {
-      if (!this.rules.isDropped(direction)) this.#deliver(direction, () => to.write(chunk));
+      if (!this.rules.isDropped(direction)) this.#deliver(direction, () => to.destroyed || to.write(chunk));
     });
     from.on('end', () => {
       // A half-open link hides the farewell too.
@@ -161,17 +188,15 @@ class Link {
     from.on('close', () => {
       if (this.client.destroyed && this.server.destroyed) this.#forget();
       else if (from.errored) this.reset();
-      if (from === this.client) {
-        this.server.destroy();
-        this.rules.closed();
-      }
+      if (from === this.client && !this.#lingers) this.server.destroy();
+      if (from === (this.#lingers ? this.server : this.client)) this.rules.closed();
     });
   }
 
-  #deliver(direction: Direction, deliver: () => void): void {
+  #deliver(direction: Direction, deliver: () => unknown): void {
     const queue = this.#late[direction];
     const delay = this.rules.delay();
-    if (delay === 0 && queue.length === 0) return deliver();
+    if (delay === 0 && queue.length === 0) return void deliver();
     const late: Late = {
       deliver,
       timer: setTimeout(() => {

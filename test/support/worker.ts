@@ -12,6 +12,8 @@ export interface WorkerOptions {
   args?: string[];
   env?: Record<string, string>;
   execArgv?: string[];
+  /** Sees every message, and keeps them from `message()`. */
+  onMessage?: (message: unknown) => void;
 }
 
 /** A process of its own that runs test/support/workers/<name>.ts. Talk to it with messages, or kill it. */
@@ -23,12 +25,16 @@ export class Worker {
   /** Everybody who waits for a message: several may, each for one of his own. */
   #waiting: Array<() => void> = [];
 
-  constructor(readonly process: ChildProcess) {
+  constructor(
+    readonly process: ChildProcess,
+    onMessage?: WorkerOptions['onMessage'],
+  ) {
     this.exited = once(process, 'exit').then(([code, signal]) => {
       this.#wakeAll();
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };
     });
     process.on('message', (message) => {
+      if (onMessage) return onMessage(message);
       this.#messages.push(message);
       this.#wakeAll();
     });
@@ -85,12 +91,15 @@ export class Worker {
 }
 
 /** Forks test/support/workers/<name>.ts, compiled by the global set-up. Inherits REDIS_URL. */
-export function forkWorker(name: string, { args = [], env = {}, execArgv = [] }: WorkerOptions = {}): Worker {
+export function forkWorker(
+  name: string,
+  { args = [], env = {}, execArgv = [], onMessage }: WorkerOptions = {},
+): Worker {
   const child = fork(join(BUILT_WORKERS, `${name}.js`), args, {
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     execArgv: ['--import', END_WITH_PARENT, ...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
   });
-  return new Worker(child);
+  return new Worker(child, onMessage);
 }
