@@ -37,6 +37,7 @@ export default {
       testMatch: ['links', 'process-death', 'restart'].map((name) => `<rootDir>/test/fault/${name}.spec.ts`),
       setupFiles: ['<rootDir>/test/fault/support/strict-fairness.mjs'],
     },
+    room('chaos', { redis: true }),
     room('e2e', { redis: true }),
   ],
 };

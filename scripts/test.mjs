@@ -79,7 +79,7 @@ heading('lint');
 total.failed += (await lint()).length;
 await jest(['unit', 'types', 'conformance', 'integration'], ['--maxWorkers=2']);
 // One after the other: they stop processes and watch clocks, and a busy neighbour would be one more fault.
-await jest(['fault', 'fault-strict', 'e2e'], ['--runInBand']);
+await jest(['fault', 'fault-strict', 'chaos', 'e2e'], ['--runInBand']);
 await check('the formal model', 'model');
 await check('the packed package', 'package');
 
