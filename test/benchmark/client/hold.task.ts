@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lockable } from '../drivers/driver.js';
 import { heapInUse } from './memory.js';
@@ -21,19 +20,37 @@ export async function hold(lockable: Lockable, { count }: { count: number }): Pr
   return ((await heapInUse()) - before) / count;
 }
 
-/** Does nothing while the library renews. */
-export async function idle(_: Lockable, { time }: { time: number }): Promise<{ cpu: number; stall: number }> {
-  const resolution = 1;
-  const delay = monitorEventLoopDelay({ resolution });
+export interface Idleness {
+  /** CPU, microseconds. */
+  readonly cpu: number;
+  /** Longest time between two looks at the clock that were meant to be 1 ms apart: ms, and what this process computed meanwhile. */
+  readonly stall: number;
+  readonly computing: number;
+}
+
+/**
+ * Does nothing while the library renews. A stall by the clock may be the machine's; the CPU that the process itself used meanwhile is
+ * the library's, or the garbage collector's.
+ */
+export async function idle(_: Lockable, { time }: { time: number }): Promise<Idleness> {
   // The garbage collection of `hold` shall not count.
   await sleep(50);
-  delay.enable();
-  const cpu = process.cpuUsage();
-  await sleep(time);
-  const { user, system } = process.cpuUsage(cpu);
-  delay.disable();
-  // What it measures is the time between two ticks that were meant to be `resolution` apart.
-  return { cpu: user + system, stall: Math.max(0, delay.max / 1e6 - resolution) };
+  const begin = process.cpuUsage();
+  const end = performance.now() + time;
+  let stall = 0;
+  let computing = 0;
+  let last = performance.now();
+  let used = begin.user + begin.system;
+  while (last < end) {
+    await sleep(1);
+    const now = performance.now();
+    const { user, system } = process.cpuUsage();
+    stall = Math.max(stall, now - last - 1);
+    computing = Math.max(computing, (user + system - used) / 1000);
+    last = now;
+    used = user + system;
+  }
+  return { cpu: used - begin.user - begin.system, stall, computing };
 }
 
 export async function letGo(): Promise<void> {

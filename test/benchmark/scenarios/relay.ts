@@ -13,29 +13,38 @@ const direct = 'loopback';
 const delayed = '1 ms each way';
 let count = 0;
 
-/** From the moment the holder begins to give back until the other process has the lock: each time, ms. */
-async function switches(pair: readonly Client[], time: number): Promise<number[]> {
+interface Switches {
+  /** From the moment the holder begins to give back until the other process has the lock: each time, ms. */
+  readonly taken: number[];
+  /** A PING before each of them, after as long a pause: what a process that slept can do at best. */
+  readonly pings: number[];
+}
+
+async function switches(pair: readonly Client[], url: string, time: number): Promise<Switches> {
   const name = `bench:relay:${count++}`;
   let [holder, waiter] = pair as [Client, Client];
   await holder.do('ask', { name });
   const end = performance.now() + time;
   const taken: number[] = [];
+  const pings: number[] = [];
   while (performance.now() < end || taken.length < 3) {
     const granted = waiter.do('ask', { name });
     // Long enough to stand in the queue, and at no fixed point of whoever polls.
+    await sleep(6 + Math.random() * 10);
+    pings.push(await holder.do('ping', { url }));
     await sleep(6 + Math.random() * 10);
     const released = await holder.do('giveBack', undefined);
     taken.push((await granted) - released);
     [holder, waiter] = [waiter, holder];
   }
   await holder.do('giveBack', undefined);
-  return taken;
+  return { taken, pings };
 }
 
 async function measure(pair: readonly Client[], url: string, time: number): Promise<Values> {
-  const pings = await pair[0]!.do('ping', { url, count: 100 });
-  const taken = ascending(await switches(pair, time));
-  const ping = percentile(pings.toSorted(), 0.5);
+  const both = await switches(pair, url, time);
+  const taken = ascending(both.taken);
+  const ping = percentile(ascending(both.pings), 0.5);
   const p50 = percentile(taken, 0.5);
   return { p50, p99: percentile(taken, 0.99), ping, roundTrips: p50 / ping };
 }
@@ -48,9 +57,9 @@ async function play(stage: Stage): Promise<void> {
       [delayed, line.url],
     ] as const) {
       await withClients(distributed, url, { processes: 2 }, async (clients) => {
-        for (const pair of clients.values()) await switches(pair, scaled(stage, 200));
+        for (const pair of clients.values()) await switches(pair, url, scaled(stage, 300));
         await interleaved(stage, { scenario, variant }, clients, (_client, _driver, pair) =>
-          measure(pair, url, scaled(stage, 400, 200)),
+          measure(pair, url, scaled(stage, 600, 200)),
         );
       });
     }
