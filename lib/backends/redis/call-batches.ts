@@ -22,8 +22,10 @@ type Batch =
   | { readonly script: 'acquire'; readonly calls: AcquireCall[] }
   | { readonly script: 'release'; readonly calls: ReleaseCall[] };
 
-/** Claims in one command: Redis serves nobody else meanwhile, some hundred microseconds at this size. */
-const largestBatch = 64;
+/** Claims in one packet, and so in one command: Redis serves nobody else during a command, some hundred microseconds for the most. */
+const packetSize = { least: 16, most: 64 };
+/** Into so many packets a turn is cut: Redis works at the first while the next is encoded here, and the other way round with the answers. */
+const packetsOfTurn = 4;
 
 /** A question was executed after its `latestUseful`: nothing was changed. */
 export const late = redisReasons.late();
@@ -45,13 +47,13 @@ export class CallBatches {
   acquire(call: AcquireCall): void {
     const last = this.batches.at(-1);
     // A release may belong to a question just before it: what is of one kind is only put together where it stands together.
-    if (last?.script === 'acquire' && last.calls.length < largestBatch) last.calls.push(call);
+    if (last?.script === 'acquire') last.calls.push(call);
     else this.open({ script: 'acquire', calls: [call] });
   }
 
   release(call: ReleaseCall): void {
     const last = this.batches.at(-1);
-    if (last?.script === 'release' && last.calls.length < largestBatch) last.calls.push(call);
+    if (last?.script === 'release') last.calls.push(call);
     else this.open({ script: 'release', calls: [call] });
   }
 
@@ -62,8 +64,13 @@ export class CallBatches {
   private readonly flush = (): void => {
     const { batches } = this;
     this.batches = [];
-    if (batches.length === 1) this.send(batches[0]!);
-    else this.connection.together(() => batches.forEach((batch) => this.send(batch)));
+    let count = 0;
+    for (const { calls } of batches) count += calls.length;
+    if (batches.length === 1 && count <= packetSize.least) return this.send(batches[0]!);
+    const size = Math.min(packetSize.most, Math.max(packetSize.least, Math.ceil(count / packetsOfTurn)));
+    for (const packet of packetsOf(batches, size)) {
+      this.connection.together(() => packet.forEach((batch) => this.send(batch)));
+    }
   };
 
   private send({ script, calls }: Batch): void {
@@ -120,6 +127,25 @@ export class CallBatches {
   private terms({ lease, reserve, enqueue }: AcquireRequest): string {
     return `${lease} ${reserve} ${enqueue ? this.patience : 0}`;
   }
+}
+
+/** The calls in their order, so many at a time. */
+function* packetsOf(batches: readonly Batch[], size: number): Iterable<Batch[]> {
+  let packet: Batch[] = [];
+  let room = size;
+  for (const batch of batches) {
+    for (let next = 0; next < batch.calls.length;) {
+      const calls = batch.calls.slice(next, next + room);
+      packet.push({ script: batch.script, calls } as Batch);
+      next += calls.length;
+      room -= calls.length;
+      if (room > 0) continue;
+      yield packet;
+      packet = [];
+      room = size;
+    }
+  }
+  if (packet.length > 0) yield packet;
 }
 
 function claimsOf(calls: readonly ScriptCall[]): string {

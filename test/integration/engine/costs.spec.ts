@@ -62,6 +62,15 @@ describe('what locks cost, by INFO commandstats', () => {
     await others.release();
   });
 
+  it('what 64 flows ask in one turn is four requests: Redis works at the first while the next is made', async () => {
+    await using a = await Engine.start({ redis: server.url });
+    await admin.config('RESETSTAT');
+    const locks = await Promise.all(Array.from({ length: 64 }, () => a.acquire(unique())));
+    expect(await requests(admin)).toEqual({ evalsha: 4 });
+    await Promise.all(locks.map((lock) => lock.release()));
+    expect(await requests(admin)).toEqual({ evalsha: 8 });
+  });
+
   it('a client that never waits has one connection', async () => {
     const connections = async (): Promise<number> =>
       String(await admin.client('LIST'))
