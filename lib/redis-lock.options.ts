@@ -2,7 +2,7 @@ import type { LockBackend } from './core/lock-backend.js';
 import { describe } from './core/describe.js';
 import { type Duration, parseDuration } from './core/duration.js';
 import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
-import type { RedisConnection } from './backends/redis/index.js';
+import { parseReplicas, type RedisConnection, type ReplicasOptions } from './backends/redis/index.js';
 import { type LockFindingCode, findingCodes } from './core/lock-finding.js';
 import { inputRefusals } from './core/refusals.js';
 import type { IgnoredFindings } from './doctor/finding-log.js';
@@ -16,7 +16,7 @@ export interface RedisLockModuleOptions extends LockDefaults {
    * @default 'redis://127.0.0.1:6379'
    */
   redis?: RedisConnection;
-  /** Another place for the locks instead of Redis. Not together with `redis`, `keyPrefix`, `commandTimeout` or `poll`, which are Redis'. */
+  /** Another place for the locks instead of Redis. Not together with `redis`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`, which are Redis'. */
   backend?: LockBackend;
   /**
    * Name of the connection, where an application has several: `@InjectRedisLock('billing')`, `connection: 'billing'`.
@@ -55,6 +55,13 @@ export interface RedisLockModuleOptions extends LockDefaults {
    * @default '5s'
    */
   poll?: Duration;
+  /**
+   * How many replicas must have a lock, and every lengthening of it, before it counts (WAIT), and how long they may take:
+   * `{ count: 1, timeout: '200ms' }`. A lock that too few confirm is given back, and the call answers LOCK_UNAVAILABLE. For one server
+   * with replicas, or Sentinel; costs every lock and renewal the time until the replicas have answered.
+   * @default none: the master's word is enough
+   */
+  replicas?: ReplicasOptions;
   /**
    * How long running work may go on when the application closes, before its locks are given back under it. 0 = not at all.
    * @default '10s'
@@ -114,7 +121,7 @@ export const moduleDefaults = {
 } as const;
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
-const redisNames = ['redis', 'keyPrefix', 'commandTimeout', 'poll'] as const;
+const redisNames = ['redis', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
 const ownNames = [
   'backend',
   'maxWaiters',
@@ -177,6 +184,10 @@ function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): v
   for (const option of ['commandTimeout', 'poll'] as const) {
     if (given[option] !== undefined) parseDuration(option, given[option], { min: leastOfRedis[option] });
   }
+  parseReplicas(
+    given.replicas,
+    parseDuration('commandTimeout', given.commandTimeout ?? 1000, { min: leastOfRedis.commandTimeout }),
+  );
 }
 
 const isPlainObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,13 +4,14 @@ import { RedisBackend, type RedisConnection } from '../../lib/backends/redis/ind
 import { KeptLog } from '../support/kept-log.js';
 import type { LockPlace, PlaceOptions } from 'nestjs-redis-lock/testing';
 
-/** Locks on one Redis server, reached the given way. */
+/** Locks on one Redis server, reached the given way; whatever else was started for it ends with it. */
 export class RedisPlace implements LockPlace {
   private readonly admin: Redis;
 
   constructor(
     private readonly url: string,
     private readonly connection: RedisConnection = url,
+    private readonly stop: () => Promise<void> = async () => undefined,
   ) {
     this.admin = new Redis(url);
   }
@@ -28,6 +29,7 @@ export class RedisPlace implements LockPlace {
 
   async close(): Promise<void> {
     await this.admin.quit();
+    await this.stop();
   }
 }
 

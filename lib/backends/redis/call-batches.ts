@@ -2,7 +2,8 @@ import type { AcquireRequest, ClaimRef, ReleaseRequest } from '../../core/lock-b
 import type { CommandConnection } from './command-connection.js';
 import type { KeySpace } from './keys.js';
 import { redisReasons } from './redis.messages.js';
-import { failureIn } from './replies.js';
+import { type ReplicaConfirmation, UnconfirmedGrant } from './replica-confirmation.js';
+import { failureIn, isGrant } from './replies.js';
 
 /** One claim's part in a script call. */
 export interface ScriptCall<R extends ClaimRef = ClaimRef> {
@@ -42,6 +43,7 @@ export class CallBatches {
     private readonly connection: CommandConnection,
     private readonly keys: KeySpace,
     private readonly patience: number,
+    private readonly replicas: ReplicaConfirmation | undefined,
   ) {}
 
   acquire(call: AcquireCall): void {
@@ -86,12 +88,16 @@ export class CallBatches {
     let tokens = 0;
     for (const { request } of calls) tokens += 1 + request.reserve;
     command.push(connection.latestUseful(sentAt), this.keys.channels, tokens, claimsOf(calls), this.termsOf(calls));
+    const confirmed = this.replicas?.ask();
+    // Looked at below, when there is a grant to confirm.
+    confirmed?.catch(() => undefined);
     connection.run('acquire', keyCount, command).then(
       (reply) => {
         const [now, ...replies] = reply as [number, ...unknown[]];
         connection.serverClock.observe(now, sentAt);
         if (replies[0] === 'late') refuse(calls, late, sentAt);
-        else answer(calls, replies, sentAt);
+        else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
+        else this.answer(calls, replies, sentAt);
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -107,10 +113,37 @@ export class CallBatches {
     if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {
-        answer(calls, reply === 'released' ? calls.map(() => reply) : (reply as unknown[]), sentAt);
+        this.answer(calls, reply === 'released' ? calls.map(() => reply) : (reply as unknown[]), sentAt);
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
+      },
+    );
+  }
+
+  private answer(calls: readonly ScriptCall[], replies: readonly unknown[], sentAt: number): void {
+    calls.forEach((call, index) => {
+      const failure = failureIn(replies[index]);
+      if (failure) {
+        this.connection.lookAt(failure);
+        call.failed(failure, sentAt);
+      } else call.answered(replies[index], sentAt);
+    });
+  }
+
+  private answerConfirmed(
+    calls: readonly AcquireCall[],
+    replies: readonly unknown[],
+    sentAt: number,
+    confirmed: Promise<void>,
+  ): void {
+    confirmed.then(
+      () => this.answer(calls, replies, sentAt),
+      (error: unknown) => {
+        calls.forEach((call, index) => {
+          if (isGrant(replies[index])) call.failed(new UnconfirmedGrant(error), sentAt);
+          else this.answer([call], [replies[index]], sentAt);
+        });
       },
     );
   }
@@ -155,14 +188,6 @@ function claimsOf(calls: readonly ScriptCall[]): string {
 /** For how many ms each lock stays as it is though it is given up. */
 function keepsOf(calls: readonly ReleaseCall[], now: number): string {
   return calls.map(({ request: { keepUntil = 0 } }) => Math.max(0, Math.ceil(keepUntil - now))).join(' ');
-}
-
-function answer(calls: readonly ScriptCall[], replies: readonly unknown[], sentAt: number): void {
-  calls.forEach((call, index) => {
-    const failure = failureIn(replies[index]);
-    if (failure) call.failed(failure, sentAt);
-    else call.answered(replies[index], sentAt);
-  });
 }
 
 function refuse(calls: readonly ScriptCall[], error: unknown, sentAt: number): void {

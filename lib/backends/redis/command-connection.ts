@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { LockLog } from '../../core/lock-log.js';
 import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
-import { addressOf, breakConnection, endConnection, streamOf } from './redis-connection.js';
+import { addressOf, breakConnection, endConnection, samePeer, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
@@ -33,6 +33,7 @@ export class CommandConnection {
   private closed = false;
   private lastError: unknown;
   private silentSince: number | undefined;
+  private usableSince = 0;
   private stopPause: NodeJS.Timeout | undefined;
   /** Whether the log says that Redis is away. */
   private told = false;
@@ -46,7 +47,11 @@ export class CommandConnection {
     private readonly onUsable: () => void,
   ) {
     this.address = addressOf(redis);
-    redis.on('error', (error) => (this.lastError = error));
+    redis.on('error', (error) => {
+      // What a sentinel said before tells more than that none of them helped.
+      if (!(this.lastError && error.message.startsWith('All sentinels'))) this.lastError = error;
+    });
+    redis.on('sentinelError', (error: Error) => (this.lastError = error));
     redis.on('ready', () => void this.setUp());
     redis.on('close', () => {
       this.wentDown();
@@ -123,6 +128,12 @@ export class CommandConnection {
     return this.redis.info();
   }
 
+  /** How many replicas have what was sent on this connection: answered when `count` have, or after `timeout` ms. */
+  copies(count: number, timeout: number): Promise<number> {
+    this.begin();
+    return this.redis.wait(count, timeout).then(this.answered, this.failed) as Promise<number>;
+  }
+
   /** Gives the server the scripts again: SCRIPT FLUSH, or a server that was restarted behind a proxy. */
   async loadScripts(): Promise<void> {
     this.loading ??= Promise.all(Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source))).finally(
@@ -134,6 +145,19 @@ export class CommandConnection {
   /** The latest server time (µs) at which a command that is sent now may still be executed. */
   latestUseful(now: number): number {
     return this.serverClock.latest(now + this.commandTimeout) ?? 0;
+  }
+
+  /** Leaves a server that cannot write, whatever it said that to: another one may by now be behind the same name. */
+  lookAt(error: unknown): void {
+    // Once a while: where there is no other one, each new connection would be told in the log.
+    if (!isReadOnly(error) || performance.now() < this.usableSince + this.commandTimeout) return;
+    this.lastError = error;
+    this.reset();
+  }
+
+  /** Whether another connection leads to the same server. */
+  isBeside(other: Redis): boolean {
+    return samePeer(this.redis, other);
   }
 
   /** Ends the connection for good; settles when it is closed. */
@@ -168,6 +192,7 @@ export class CommandConnection {
     if (this.told) this.log.log(redisLines.back(this.address));
     this.told = false;
     this.usable = true;
+    this.usableSince = performance.now();
     this.lastError = undefined;
     this.silentSince = undefined;
     this.wakeWaiters();
@@ -207,7 +232,7 @@ export class CommandConnection {
 
   private readonly failed = (error: unknown): never => {
     this.end();
-    if (isReadOnly(error)) this.reset();
+    this.lookAt(error);
     throw error;
   };
 

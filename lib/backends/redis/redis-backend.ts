@@ -22,8 +22,15 @@ import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, endConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
 import { redisRefusals } from './redis.messages.js';
+import {
+  parseReplicas,
+  ReplicaConfirmation,
+  type ReplicasOptions,
+  TooFewReplicas,
+  UnconfirmedGrant,
+} from './replica-confirmation.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
-import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew } from './replies.js';
+import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew, failureIn } from './replies.js';
 import { Subscriber } from './subscriber.js';
 
 export interface RedisBackendOptions {
@@ -35,6 +42,8 @@ export interface RedisBackendOptions {
   commandTimeout?: Duration;
   /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
   poll?: Duration;
+  /** Locks count only when so many replicas have them. @default none: the master's word is enough */
+  replicas?: ReplicasOptions;
   log: LockLog;
 }
 
@@ -56,6 +65,7 @@ export class RedisBackend implements LockBackend {
   private readonly keys: KeySpace;
   private readonly calls: CallBatches;
   private readonly connection: CommandConnection;
+  private readonly replicas: ReplicaConfirmation | undefined;
   private subscriber: Subscriber | undefined;
   /** The examination's own connection, while it lasts. */
   private visitor: Redis | undefined;
@@ -74,7 +84,9 @@ export class RedisBackend implements LockBackend {
         this.events?.recovered();
       },
     );
-    this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout);
+    const terms = parseReplicas(options.replicas, this.commandTimeout);
+    this.replicas = terms && new ReplicaConfirmation(this.connection, terms);
+    this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout, this.replicas);
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -95,6 +107,7 @@ export class RedisBackend implements LockBackend {
     );
     await this.connection.start();
     await rehearse(this.connection, this.keys, clientId);
+    if (this.replicas) await this.replicas.rehearse(this.options.log);
   }
 
   acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -172,6 +185,7 @@ export class RedisBackend implements LockBackend {
     sentAt: number,
     mayLoad: boolean,
   ): Promise<AcquireReply> {
+    if (error instanceof UnconfirmedGrant) return this.undo(request, error.cause);
     if (isPassing(error) && performance.now() + passingPause < request.giveUpAt) await sleep(passingPause);
     else if (isMissingScript(error) && mayLoad) await this.loadFor(request.name);
     // 'late': the estimate of the server's clock was off, and the answer has put it right.
@@ -181,6 +195,15 @@ export class RedisBackend implements LockBackend {
     if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
     if (!this.connection.usable) return this.acquireLater(request);
     return this.ask(request, mayLoad && !isMissingScript(error));
+  }
+
+  /** Gives a grant back that too few replicas have; where that fails, the caller's side repeats it. */
+  private async undo(request: AcquireRequest, error: unknown): Promise<never> {
+    const { address, usable } = this.connection;
+    const undone = usable && (await hasCome(this.giveBack(request, true)));
+    if (!(error instanceof TooFewReplicas)) throw toLockError(error, address, request.name);
+    const { confirmed, terms } = error;
+    throw redisRefusals.tooFewReplicas(request.name, address, confirmed, terms.count, terms.timeout, !undone);
   }
 
   private async loadFor(name: string): Promise<void> {
@@ -216,15 +239,28 @@ export class RedisBackend implements LockBackend {
       const command: Array<string | number> = this.keys.forScript(holds);
       const keyCount = command.length;
       for (const { claim, fencingToken, lease, reserve } of holds) command.push(claim, fencingToken, lease, reserve);
+      const confirmed = this.replicas?.ask();
+      confirmed?.catch(() => undefined);
       const reply = (await this.connection.run('renew', keyCount, command)) as [number, ...string[]];
       const [now, ...replies] = reply;
       this.connection.serverClock.observe(now, sentAt);
-      return replies.map((text) => decodeRenew(text, sentAt));
+      const answers = replies.map((text) => this.renewed(text, sentAt));
+      // What a replica may not have is no longer lease: it counts from the renewal that enough of them have.
+      if (confirmed && !(await hasCome(confirmed)))
+        return answers.map((answer) => (answer === 'lost' ? answer : 'unanswered'));
+      return answers;
     } catch (error) {
       if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);
       return this.renewAll(holds, false);
     }
+  }
+
+  private renewed(reply: string, sentAt: number): RenewReply {
+    const failure = failureIn(reply);
+    if (!failure) return decodeRenew(reply, sentAt);
+    this.connection.lookAt(failure);
+    return 'unanswered';
   }
 
   private granted(message: string): void {
@@ -242,10 +278,13 @@ export class RedisBackend implements LockBackend {
 
   /**
    * A pushed grant answers no request whose sending would bound its age: a process that was paused finds an old message in its
-   * socket. Undefined when the bound is missing or stale, lies in the future (another server's clock), or leaves less than half.
+   * socket. Undefined when the bound is missing or stale, lies in the future (another server's clock), or leaves less than half; and
+   * when the message is from another server than the commands' one: a master that was replaced may hand locks on as before.
    */
   private ageBound(serverTime: number, length: number): number | undefined {
     const { serverClock } = this.connection;
+    // A grant that another client's release has made is confirmed by replicas with the renewal only.
+    if (this.replicas || !this.subscriber?.isBeside(this.connection)) return undefined;
     const now = performance.now();
     const grantedAt = serverClock.earliest(serverTime);
     if (grantedAt === undefined || grantedAt > now || serverClock.age(now) > longestBoundAge) return undefined;
@@ -253,3 +292,9 @@ export class RedisBackend implements LockBackend {
     return validUntil - now < length / 2 ? undefined : validUntil;
   }
 }
+
+const hasCome = (event: Promise<unknown>): Promise<boolean> =>
+  event.then(
+    () => true,
+    () => false,
+  );

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Redis, type RedisOptions } from 'ioredis';
 import { redisRefusals } from './redis.messages.js';
@@ -26,6 +27,10 @@ const safe: object = {
   replyMapping: 'legacy',
   monitor: false,
   readOnly: false,
+  // Sentinel: locks are written at the master, and left as soon as a sentinel names another one. Without, ioredis goes on writing
+  // to a master that was replaced but lives for as long as Sentinel lets it: about ten seconds.
+  role: 'master',
+  failoverDetector: true,
   // ioredis keeps this timer also for a socket that has closed long ago: two seconds (its default) longer to the end of the process.
   disconnectTimeout: 100,
   retryStrategy: (attempt: number): number =>
@@ -38,14 +43,41 @@ const safe: object = {
  * @throws LockConfigurationError for what is no standalone Redis.
  */
 export function createConnection(connection: RedisConnection, commandTimeout: number): Redis {
+  const longestHandshake = Math.max(1000, 3 * commandTimeout);
   const redis = newClient(connection);
+  const { options } = redis;
+  if (options.sentinels) {
+    // A sentinel, or a master, whose host is gone must not be waited for while the others know better.
+    options.connectTimeout = Math.min(options.connectTimeout ?? longestHandshake, longestHandshake);
+    options.sentinelCommandTimeout ??= longestHandshake;
+  }
   let handshake: NodeJS.Timeout | undefined;
-  // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
   redis.on('connect', () => {
-    handshake = setTimeout(() => breakConnection(redis), Math.max(1000, 3 * commandTimeout)).unref();
+    // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
+    handshake = setTimeout(() => breakConnection(redis), longestHandshake).unref();
+    quietDetector(redis);
   });
   for (const event of ['ready', 'close', 'end'] as const) redis.on(event, () => clearTimeout(handshake));
+  redis.on('end', () => {
+    // ioredis gives up for good when its failover detector calls while it asks a sentinel: just when there is a new master.
+    if (!ended.has(redis)) setTimeout(() => revive(redis), 25).unref();
+  });
   return redis;
+}
+
+/** Connections that were ended on purpose. */
+const ended = new WeakSet<Redis>();
+
+function revive(redis: Redis): void {
+  if (redis.status === 'end' && !ended.has(redis)) redis.connect().catch(() => undefined);
+}
+
+/** ioredis prints what goes wrong with its failover detector's connections: a sentinel that is down is none of the user's business. */
+function quietDetector(redis: Redis): void {
+  const { connector } = redis as unknown as {
+    connector?: { failoverDetector?: { sentinels?: ReadonlyArray<{ readonly client: Redis }> } };
+  };
+  for (const { client } of connector?.failoverDetector?.sentinels ?? []) client.on('error', () => undefined);
 }
 
 function newClient(connection: RedisConnection): Redis {
@@ -57,6 +89,8 @@ function newClient(connection: RedisConnection): Redis {
     }
     return connection.duplicate(safe);
   }
+  const { sentinels, name } = connection;
+  if (sentinels && (sentinels.length === 0 || !name)) throw redisRefusals.sentinel();
   return new Redis({ ...(connection as object), ...safe });
 }
 
@@ -81,16 +115,24 @@ export function breakConnection(redis: Redis): void {
 
 /** Ends for good; settles when the socket is closed. A half-open one would never answer the polite end. */
 export async function endConnection(redis: Redis): Promise<void> {
+  ended.add(redis);
   if (redis.status === 'end') return;
   if (redis.status === 'reconnecting') {
     // The socket is closed already; ioredis cancels its next attempt and says nothing more.
     redis.disconnect();
     return;
   }
-  const ended = new Promise((resolve) => redis.once('end', resolve));
+  const closed = new Promise((resolve) => redis.once('end', resolve));
   redis.disconnect();
   breakConnection(redis);
-  await ended;
+  await closed;
+}
+
+/** Whether both are connected to the same server, as far as addresses tell: names and sentinels may lead to another one next time. */
+export function samePeer(one: Redis, other: Redis): boolean {
+  const a = streamOf(one) as Partial<Socket> | undefined;
+  const b = streamOf(other) as Partial<Socket> | undefined;
+  return a?.remotePort === b?.remotePort && a?.remoteAddress === b?.remoteAddress;
 }
 
 /** ioredis keeps its socket in a field that its types leave out. */

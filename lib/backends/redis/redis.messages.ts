@@ -1,4 +1,4 @@
-import { printable } from '../../core/describe.js';
+import { describe, printable } from '../../core/describe.js';
 import type { LockFinding } from '../../core/lock-finding.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 
@@ -42,6 +42,36 @@ export const redisRefusals = {
 
   /** The caller had gone before an answer could come: its `signal`, its `wait`. Nobody sees this. */
   givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up meanwhile.`, { key }),
+
+  /** `redis` has `sentinels` that say too little: ioredis would throw at the first connection. */
+  sentinel: () =>
+    new LockConfigurationError(
+      'redis: sentinels need at least one { host, port }, and name: the name of the master that they watch.',
+    ),
+
+  /** The option `replicas`: fewer replicas hold a copy of the lock than it asks for. The grant was taken back. */
+  tooFewReplicas: (
+    key: string,
+    address: string,
+    confirmed: number,
+    count: number,
+    timeout: number,
+    uncertain: boolean,
+  ) =>
+    new LockUnavailableError(
+      `Lock ${printable(key)}: Redis at ${address} granted it, but ${confirmed} of ${count} replicas confirmed that within ${timeout} ms (option replicas), so it was given back. Look at the replicas and their lag (INFO replication), or ask for fewer.`,
+      { key, uncertain },
+    ),
+
+  /** `replicas.count` is no count. */
+  replicaCount: (given: unknown) =>
+    new LockConfigurationError(`replicas.count: ${describe(given)} given, a whole number of at least 1 expected.`),
+
+  /** Renewals and releases stand behind the question: several of them must fit into the time for one answer. */
+  replicaTimeout: (timeout: number, commandTimeout: number) =>
+    new LockConfigurationError(
+      `replicas.timeout: ${timeout} ms given, at most a third of commandTimeout (${commandTimeout} ms) expected. Give the replicas less time, or commands more.`,
+    ),
 
   /** `redis` is a Cluster client. */
   cluster: () =>
@@ -102,4 +132,8 @@ export const redisLines = {
 
   /** Its end. */
   back: (address: string) => `Redis at ${address} answers again; locks are available.`,
+
+  /** Warning at the start: the option `replicas` asks for more than there are. */
+  fewReplicas: (address: string, confirmed: number, count: number) =>
+    `${confirmed} replicas of Redis at ${address} answer, and ${count} are asked for (option replicas): until there are enough, locks answer LOCK_UNAVAILABLE.`,
 } as const;

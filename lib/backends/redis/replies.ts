@@ -37,6 +37,11 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
   }
 }
 
+/** Whether the acquire script granted the lock to the claim. */
+export function isGrant(reply: unknown): boolean {
+  return typeof reply === 'number' || (typeof reply === 'string' && reply.startsWith('granted '));
+}
+
 export function decodeRelease(reply: unknown): ReleaseReply {
   if (reply === 'released' || reply === 'cancelled' || reply === 'absent') return reply;
   throw new Error(`the release script answered ${JSON.stringify(reply)}`);
@@ -45,7 +50,6 @@ export function decodeRelease(reply: unknown): ReleaseReply {
 /** @param sentAt as in `decodeAcquire` */
 export function decodeRenew(reply: string, sentAt: number): RenewReply {
   if (reply === 'lost') return reply;
-  if (failureIn(reply)) return 'unanswered';
   const [rest, tokensUntil, waiters] = reply.split(' ');
   return {
     validUntil: certainUntil(sentAt, Number(rest)),

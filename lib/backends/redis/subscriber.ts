@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { CommandConnection } from './command-connection.js';
 import { breakConnection, endConnection } from './redis-connection.js';
 import { isRefused } from './redis-errors.js';
 
@@ -48,6 +49,11 @@ export class Subscriber {
   /** The server said, to a question sent at `askedAt`, that nobody listens: a subscription older than that is none. */
   missed(askedAt: number): void {
     if (this.subscribedAt !== undefined && this.subscribedAt < askedAt) breakConnection(this.redis);
+  }
+
+  /** Whether messages come from the server that the commands go to. */
+  isBeside(commands: CommandConnection): boolean {
+    return commands.isBeside(this.redis);
   }
 
   /** Ends the connection for good; settles when it is closed. */

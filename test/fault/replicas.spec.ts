@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { Outcome, rejection, until } from './support/conditions.js';
+import { expectNoLeftovers } from './support/leftovers.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { ServerView } from './support/server-view.js';
+
+describe('locks that a replica must have', () => {
+  const options = { replicas: { count: 1, timeout: 600 } };
+  let redis: RedisServer;
+  let replica: RedisServer;
+  let view: ServerView;
+
+  beforeEach(async () => {
+    const acl = ['user default on nopass ~* &* +@all', 'user unable on >secret ~lock:* &lock:* +@all -wait'].join('\n');
+    redis = await startRedis({ acl, args: ['--repl-diskless-sync-delay', '0'] });
+    replica = await startRedis({ args: ['--replicaof', redis.host, String(redis.port)] });
+    view = await ServerView.of(redis);
+    await until('the replica follows', async () => (await view.redis.info('replication')).includes('state=online'));
+  });
+  afterEach(async () => {
+    await view[Symbol.asyncDispose]();
+    await replica.stop();
+    await redis.stop();
+  });
+  // Behind the hook above: the test's own line is no leftover.
+  expectNoLeftovers();
+
+  it('are given back, and answered as unavailable, when it does not confirm them; the next one is granted when it does', async () => {
+    const name = uniqueName();
+    await using locker = await Locker.to(redis.url, options);
+    replica.pause();
+    const error = await rejection(locker.acquire(name, { wait: '15s' }));
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false, key: name });
+    expect(error.message).toContain('0 of 1 replicas confirmed that within 600 ms');
+    expect(await view.holder(name)).toBeUndefined();
+    replica.resume();
+    const lock = await locker.acquire(name);
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+  });
+
+  it('cost one question for all that are asked for at once, and none for a release', async () => {
+    await using locker = await Locker.to(redis.url, options);
+    const asked = await view.calls('wait');
+    const locks = await Promise.all(Array.from({ length: 50 }, () => locker.acquire(uniqueName())));
+    expect(await view.calls('wait')).toBe(asked + 1);
+    await Promise.all(locks.map((lock) => lock.release()));
+    expect(await view.calls('wait')).toBe(asked + 1);
+  });
+
+  it('end when it does not confirm their renewals: the holder is told by the end of the lease that it has', async () => {
+    const name = uniqueName();
+    await using locker = await Locker.to(redis.url, options);
+    const lock = await locker.acquire(name, { lease: 1500, renew: true });
+    const { expiry } = (await view.holder(name))!;
+    replica.pause();
+    await until('the loss', () => lock.signal.aborted);
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    // The master has the renewals; they do not count.
+    expect((await view.holder(name))?.expiry ?? expiry + 1).toBeGreaterThan(expiry);
+    replica.resume();
+    await lock.release();
+  });
+
+  it('are handed on to a waiter only when it confirms that, and taken from one that it does not confirm', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(redis.url);
+    await using waiter = await Locker.to(redis.url, options);
+    const held = await holder.acquire(name);
+    const waiting = new Outcome(waiter.acquire(name, { wait: '15s' }));
+    await view.queued(name, 1);
+    replica.pause();
+    const asked = await view.calls('wait');
+    await held.release();
+    await until('it was asked, in vain', async () => (await view.calls('wait')) > asked + 1);
+    expect(waiting.settled).toBe(false);
+    replica.resume();
+    await until('the waiter got in', () => waiting.settled);
+    expect(waiting.value!.fencingToken).toBeGreaterThan(held.fencingToken);
+    await waiting.value!.release();
+  });
+
+  it('are told of at the start where there are too few, and refused where WAIT is not permitted', async () => {
+    await using locker = await Locker.to(redis.url, { replicas: { count: 2, timeout: 100 } });
+    expect(locker.log.join()).toMatch(/^1 replicas of .* and 2 are asked for/);
+    await using unable = new Locker(`redis://unable:secret@127.0.0.1:${redis.port}`, options);
+    expect(await rejection(unable.client.start())).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  });
+});

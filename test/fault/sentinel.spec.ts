@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import { Outcome, until } from './support/conditions.js';
+import { GuardedResource } from './support/guarded-resource.js';
+import { expectNoLeftovers } from './support/leftovers.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { keys, ServerView } from './support/server-view.js';
+import { splitConnection } from './support/split-connection.js';
+
+describe('a master that Sentinel replaces', () => {
+  let group: SentinelGroup;
+  let views: ServerView[];
+
+  beforeEach(async () => {
+    views = [];
+    group = await SentinelGroup.start();
+  });
+  afterEach(async () => {
+    for (const view of views) await view[Symbol.asyncDispose]();
+    await group.stop();
+  });
+  // Behind the hook above: the test's own line is no leftover.
+  expectNoLeftovers();
+
+  async function look(server: RedisServer): Promise<ServerView> {
+    const view = await ServerView.of(server);
+    views.push(view);
+    return view;
+  }
+
+  /** Everything written up to now is on both replicas. */
+  const copied = async (view: ServerView): Promise<void> => {
+    expect(await view.redis.wait(2, 10_000)).toBe(2);
+  };
+
+  it('killed: a lock that a replica has lives on, its holder renews it there, the waiters keep their order', async () => {
+    const name = uniqueName();
+    const resource = new GuardedResource();
+    await using holder = await Locker.to(group.connection);
+    await using first = await Locker.to(group.connection);
+    await using second = await Locker.to(group.connection);
+    const master = await group.master();
+    const view = await look(master);
+    const held = await holder.acquire(name, { lease: '20s', renew: true });
+    const turns: string[] = [];
+    const work = async (who: string, locker: Locker): Promise<void> => {
+      const lock = await locker.acquire(name, { wait: '20s' });
+      turns.push(who);
+      expect(resource.write(lock.fencingToken)).toBe(true);
+      await lock.release();
+    };
+    const firstDone = work('first', first);
+    await view.queued(name, 1);
+    const secondDone = work('second', second);
+    const queue = await view.queued(name, 2);
+    await copied(view);
+    const before = (await view.holder(name))!;
+    await master.kill();
+    const now = await look(await group.masterLost());
+    await until('a renewal at the new master', async () => (await now.holder(name))!.expiry > before.expiry, 15_000);
+    expect(await now.holder(name)).toMatchObject({ claim: before.claim, token: held.fencingToken });
+    expect(held.isHeld).toBe(true);
+    expect(resource.write(held.fencingToken)).toBe(true);
+    // The subscriptions have followed.
+    expect(await now.queued(name, 2)).toEqual(queue);
+    await held.release();
+    await Promise.all([firstDone, secondDone]);
+    expect(turns).toEqual(['first', 'second']);
+    expect([...holder.log, ...first.log, ...second.log].filter((line) => line.includes('lost'))).toEqual([]);
+  });
+
+  it('killed with a lock that no replica has: two may hold it, the old one is told, and its token is refused', async () => {
+    const name = uniqueName();
+    const resource = new GuardedResource();
+    await using holder = await Locker.to(group.connection);
+    await using other = await Locker.to(group.connection);
+    const master = await group.master();
+    await group.cutReplicas();
+    const held = await holder.acquire(name, { lease: '20s', renew: true });
+    expect(resource.write(held.fencingToken)).toBe(true);
+    const waiting = other.acquire(name, { wait: '20s' });
+    const view = await look(master);
+    // Not that it listens: the sentinels stand still, and do not say where.
+    await until('it waits', async () => (await view.queue(name)).length === 1);
+    await master.kill();
+    await group.masterLost();
+    const lock = await waiting;
+    expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
+    expect(resource.write(lock.fencingToken)).toBe(true);
+    await until('the old holder was told', () => held.signal.aborted);
+    expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    expect(resource.write(held.fencingToken)).toBe(false);
+    await held.release();
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+  });
+
+  it('by hand, alive and writable as before: commands and messages leave it as soon as a sentinel says so', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(group.connection);
+    await using waiter = await Locker.to(group.connection);
+    const old = await look(await group.master());
+    const held = await holder.acquire(name, { lease: '20s', renew: true });
+    const waiting = waiter.acquire(name, { wait: '20s' });
+    await old.queued(name, 1);
+    await copied(old);
+    const { expiry } = (await old.holder(name))!;
+    await group.leaveOldMaster();
+    const now = await look(await group.failover());
+    await until('a renewal at the new master', async () => (await now.holder(name))!.expiry > expiry);
+    await now.queued(name, 1);
+    expect(String(await old.redis.info('replication'))).toContain('role:master');
+    await held.release();
+    const lock = await waiting;
+    expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
+    expect(await now.holder(name)).toMatchObject({ token: lock.fencingToken });
+    // The old one was not asked: for it nothing has happened since.
+    expect(await old.holder(name)).toMatchObject({ token: held.fencingToken });
+    await lock.release();
+  });
+
+  it('stopped, replaced and awake again: what it still had to do is believed by nobody', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(group.connection, { commandTimeout: 500 });
+    await using waiter = await Locker.to(group.connection, { commandTimeout: 500 });
+    const master = await group.master();
+    const old = await look(master);
+    const held = await holder.acquire(name, { lease: '20s', renew: true });
+    const waiting = new Outcome(waiter.acquire(name, { wait: '20s' }));
+    const [claim] = await old.queued(name, 1);
+    await copied(old);
+    const before = (await old.holder(name))!;
+    master.pause();
+    // It goes into the stopped server, and is executed when that wakes up: the old master hands the lock to the waiter.
+    const stale = holder.backend.release({ name, claim: before.claim }).catch(() => undefined);
+    const now = await look(await group.masterLost());
+    await stale;
+    await now.queued(name, 1);
+    expect(await now.holder(name)).toMatchObject({ claim: before.claim });
+    master.resume();
+    await until('the old master follows the new one', async () =>
+      /role:slave[^]*link_status:up/.test(await old.redis.info('replication')),
+    );
+    expect(waiting.settled).toBe(false);
+    expect(held.isHeld).toBe(true);
+    expect(await now.holder(name)).toMatchObject({ claim: before.claim, token: held.fencingToken });
+    expect(await now.queue(name)).toEqual([claim]);
+    await held.release();
+    await until('the waiter got in', () => waiting.settled);
+    expect(waiting.value!.fencingToken).toBeGreaterThan(held.fencingToken);
+    await waiting.value!.release();
+  });
+
+  it('locks while sentinels are down, says nothing of them, and ends also while it looks for a master', async () => {
+    const noise = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    try {
+      await group.sentinels[0]!.kill();
+      await using locker = await Locker.to(group.connection, { commandTimeout: 500 });
+      await (await locker.acquire('one sentinel less')).release();
+      await group.sentinels[1]!.kill();
+      await group.sentinels[2]!.kill();
+      await (await locker.acquire('no sentinel')).release();
+      await Promise.all(group.servers.map((server) => server.kill()));
+      await expect(locker.acquire('nobody', { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      await locker.client.shutdown(0);
+      expect(noise.mock.calls).toEqual([]);
+    } finally {
+      noise.mockRestore();
+    }
+  });
+
+  it('is named when the sentinels do not know it', async () => {
+    await using locker = new Locker({ ...group.connection, name: 'other' }, { commandTimeout: 500 });
+    await expect(locker.client.start()).rejects.toThrow(/No such master/);
+    expect(() => new Locker({ sentinels: [{ host: '127.0.0.1' }] })).toThrow(/sentinels need/);
+  });
+});
+
+describe('a message from another server than the commands’ one', () => {
+  expectNoLeftovers();
+
+  it('is no grant until that one has confirmed it', async () => {
+    const name = uniqueName();
+    await using server = await startRedis();
+    await using replaced = await startRedis();
+    await using view = await ServerView.of(server);
+    await using old = await ServerView.of(replaced);
+    await using holder = await Locker.to(server.url);
+    await using waiter = await Locker.to(splitConnection(server.port, replaced.port));
+    const held = await holder.acquire(name, { lease: '20s', renew: true });
+    const waiting = new Outcome(waiter.acquire(name, { wait: '20s' }));
+    const claim = await until('it waits', async () => (await view.queue(name))[0]);
+    const calls = await view.calls('evalsha');
+    const token = await old.now();
+    const [record] = keys.forLock(name);
+    const grant = `${claim} ${token} ${token} ${token} 3000 ${record}`;
+    // Its subscription comes and goes: the commands' server says that nobody listens.
+    await until(
+      'it was told',
+      async () => (await old.redis.publish(keys.channels + claim.split(':')[0]!, grant)) === 1,
+    );
+    await until('it asked the other one', async () => (await view.calls('evalsha')) > calls);
+    expect(waiting.settled).toBe(false);
+    expect(held.isHeld).toBe(true);
+    await held.release();
+    await until('the lock is its', () => waiting.settled);
+    await waiting.value!.release();
+  });
+});

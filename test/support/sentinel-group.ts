@@ -1,0 +1,162 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { type RedisServer, startRedis } from './redis-server.js';
+
+/** The name of the master, as sentinels and clients call it. */
+const masterName = 'locks';
+
+/**
+ * Shorter pauses between what sentinels do by themselves, and no TILT when the machine stands still for a while. During a failover they
+ * look at servers once a second, whatever stands here: they take no replica that they have not looked at for three of these periods, and
+ * undo a promotion that was not published within four. So there is a limit to haste.
+ */
+const pace = {
+  'info-period': 500,
+  'ask-period': 50,
+  'publish-period': 500,
+  'tilt-trigger': 60_000,
+  'min-link-reconnect-period': 50,
+};
+
+/** So long (ms) that no sentinel takes a busy machine for a dead master; a test that wants a failover says so. */
+const never = 600_000;
+
+/** One master, two replicas and three sentinels on free ports. */
+export class SentinelGroup {
+  private constructor(
+    readonly servers: readonly RedisServer[],
+    readonly sentinels: readonly RedisServer[],
+  ) {}
+
+  static async start(): Promise<SentinelGroup> {
+    const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+    const master = await startRedis({ args });
+    const follow = ['--replicaof', master.host, String(master.port), ...args];
+    const [replicas, sentinels] = await Promise.all([
+      Promise.all([startRedis({ args: follow }), startRedis({ args: follow })]),
+      Promise.all([1, 2, 3].map(() => startRedis({ sentinel: true }))),
+    ]);
+    const group = new SentinelGroup([master, ...replicas], sentinels);
+    for (const sentinel of sentinels) {
+      await group.ask(sentinel, 'SENTINEL', 'DEBUG', ...Object.entries(pace).flat());
+      await group.ask(sentinel, 'SENTINEL', 'MONITOR', masterName, master.host, master.port, 2);
+      await group.ask(sentinel, ...group.set('failover-timeout', 3000));
+      await group.ask(sentinel, ...group.set('down-after-milliseconds', never));
+    }
+    await group.settled();
+    return group;
+  }
+
+  /** How clients reach the master. */
+  get connection(): RedisOptions {
+    return { sentinels: this.sentinels.map(({ host, port }) => ({ host, port })), name: masterName };
+  }
+
+  /** The master, as the sentinels see it. */
+  async master(): Promise<RedisServer> {
+    const [, port] = (await this.ask(
+      this.sentinels[0]!,
+      'SENTINEL',
+      'GET-MASTER-ADDR-BY-NAME',
+      masterName,
+    )) as string[];
+    return this.servers.find((server) => server.port === Number(port))!;
+  }
+
+  /** Everybody knows everybody, and every living server but the master follows it. */
+  async settled(): Promise<void> {
+    const alive = this.servers.filter(({ isRunning }) => isRunning).length;
+    for (const sentinel of this.sentinels) {
+      await this.until(async () => {
+        const state = pairs(await this.ask(sentinel, 'SENTINEL', 'MASTER', masterName));
+        return Number(state['num-slaves']) >= alive - 1 && state['num-other-sentinels'] === '2';
+      });
+    }
+    const master = await this.master();
+    await this.until(async () => {
+      const info = String(await this.ask(master, 'INFO', 'replication'));
+      return info.includes('role:master') && info.split('state=online').length === alive;
+    });
+  }
+
+  /** A sentinel finds out by itself that the master does not answer; settles when all agree on another one. */
+  async masterLost(): Promise<RedisServer> {
+    for (const sentinel of this.sentinels) sentinel.resume();
+    const before = await this.master();
+    // One of them asks for the votes: three that do so at once may split them, and try again much later.
+    const [first] = this.sentinels;
+    await this.ask(first!, ...this.set('quorum', 1));
+    await this.ask(first!, ...this.set('down-after-milliseconds', 300));
+    const after = await this.promoted(before);
+    await this.ask(first!, ...this.set('down-after-milliseconds', never));
+    return after;
+  }
+
+  /** An administrator's failover: the old master is alive and well, and goes on for a while. */
+  async failover(): Promise<RedisServer> {
+    const before = await this.master();
+    await this.ask(this.sentinels[0]!, 'SENTINEL', 'FAILOVER', masterName);
+    return this.promoted(before);
+  }
+
+  /**
+   * From now on the sentinels leave a master alone that they have replaced and that lives: it goes on as one. (They look whether
+   * it still says so four publishing periods later, and one of these is now a minute.)
+   */
+  async leaveOldMaster(): Promise<void> {
+    for (const sentinel of this.sentinels) await this.ask(sentinel, 'SENTINEL', 'DEBUG', 'publish-period', 60_000);
+  }
+
+  /** What is written from now on is on no replica, and gone when the master is. The sentinels stand still until `masterLost`. */
+  async cutReplicas(): Promise<void> {
+    const master = await this.master();
+    for (const sentinel of this.sentinels) sentinel.pause();
+    for (const server of this.servers) if (server !== master) await this.ask(server, 'REPLICAOF', 'NO', 'ONE');
+  }
+
+  private async promoted(before: RedisServer): Promise<RedisServer> {
+    for (const sentinel of this.sentinels) {
+      await this.until(async () => {
+        const [, port] = (await this.ask(sentinel, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)) as string[];
+        return Number(port) !== before.port;
+      });
+    }
+    return this.master();
+  }
+
+  private set(option: string, value: number): [string, ...string[]] {
+    return ['SENTINEL', 'SET', masterName, option, String(value)];
+  }
+
+  /** One command on a connection of its own. */
+  private async ask(server: RedisServer, command: string, ...args: Array<string | number>): Promise<unknown> {
+    const redis = new Redis({ port: server.port, enableReadyCheck: false });
+    try {
+      return await redis.call(command, ...args);
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  private async until(condition: () => Promise<boolean>): Promise<void> {
+    const end = performance.now() + 15_000;
+    while (!(await condition())) {
+      if (performance.now() > end) throw new Error('the sentinels did not get there');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.sentinels, ...this.servers].map((server) => server.stop()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+function pairs(reply: unknown): Record<string, string> {
+  const state: Record<string, string> = {};
+  const words = reply as string[];
+  for (let index = 0; index < words.length; index += 2) state[words[index]!] = words[index + 1]!;
+  return state;
+}
