@@ -82,7 +82,7 @@ describe('locks that a replica must have', () => {
   });
 
   it('are told of at the start where there are too few, and refused where WAIT is not permitted', async () => {
-    await using locker = await Locker.to(redis.url, { replicas: { count: 2, timeout: 100 } });
+    await using locker = await Locker.to(redis.url, { replicas: { count: 2, timeout: 600 } });
     expect(locker.log.join()).toMatch(/^1 replicas of .* and 2 are asked for/);
     await using unable = new Locker(`redis://unable:secret@127.0.0.1:${redis.port}`, options);
     expect(await rejection(unable.client.start())).toMatchObject({ code: 'LOCK_CONFIGURATION' });
