@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { resolveOptions } from '../../lib/core/options.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { expectNoLeftovers } from './support/leftovers.js';
@@ -11,12 +12,18 @@ describe('locks that a replica must have', () => {
   let replica: RedisServer;
   let view: ServerView;
 
+  /** The replica has everything, and has said so: what it is asked next it can answer in time. */
+  const caughtUp = async (): Promise<void> => {
+    await view.redis.set('written', 'now', 'PX', 1000);
+    expect(await view.redis.wait(1, 10_000)).toBe(1);
+  };
+
   beforeEach(async () => {
     const acl = ['user default on nopass ~* &* +@all', 'user unable on >secret ~lock:* &lock:* +@all -wait'].join('\n');
     redis = await startRedis({ acl, args: ['--repl-diskless-sync-delay', '0'] });
     replica = await startRedis({ args: ['--replicaof', redis.host, String(redis.port)] });
     view = await ServerView.of(redis);
-    await until('the replica follows', async () => (await view.redis.info('replication')).includes('state=online'));
+    await caughtUp();
   });
   afterEach(async () => {
     await view[Symbol.asyncDispose]();
@@ -35,9 +42,52 @@ describe('locks that a replica must have', () => {
     expect(error.message).toContain('0 of 1 replicas confirmed that within 600 ms');
     expect(await view.holder(name)).toBeUndefined();
     replica.resume();
+    await caughtUp();
     const lock = await locker.acquire(name);
     expect(lock.isHeld).toBe(true);
     await lock.release();
+  });
+
+  it('are given back all together when one question was for several, and kept when it was confirmed (minHold)', async () => {
+    const names = [uniqueName(), uniqueName(), uniqueName()];
+    await using locker = await Locker.to(redis.url, options);
+    const held = await Promise.all(names.map((name) => locker.acquire(name, { minHold: '20s' })));
+    await Promise.all(held.map((lock) => lock.release()));
+    expect(await Promise.all(names.map((name) => view.holder(name)))).toMatchObject(
+      held.map(({ fencingToken }) => ({ token: fencingToken, state: 'kept' })),
+    );
+    const others = [uniqueName(), uniqueName(), uniqueName()];
+    replica.pause();
+    const asked = await view.calls('wait');
+    const terms = resolveOptions({ minHold: '20s', wait: '15s' }, locker.client.defaults);
+    const refused = await rejection(locker.client.acquire(others, terms));
+    expect(refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
+    expect(await view.calls('wait')).toBe(asked + 1);
+    // Not kept: nobody has held them.
+    expect(await Promise.all(others.map((name) => view.holder(name)))).toEqual([undefined, undefined, undefined]);
+    replica.resume();
+  });
+
+  it('are asked for also where the grant was another connection’s: its answer got lost, and the line was made anew', async () => {
+    const name = uniqueName();
+    await using before = await Locker.to(redis.url);
+    await using after = await Locker.to(redis.url, options);
+    const request = {
+      name,
+      claim: 'client:1',
+      lease: 20_000,
+      reserve: 0,
+      enqueue: false,
+      giveUpAt: performance.now() + 15_000,
+      again: false,
+      isWanted: () => true,
+    };
+    replica.pause();
+    expect(await before.backend.acquire(request)).toMatchObject({ status: 'granted' });
+    const error = await rejection(after.backend.acquire(request));
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
+    expect(await view.holder(name)).toBeUndefined();
+    replica.resume();
   });
 
   it('cost one question for all that are asked for at once, and none for a release', async () => {

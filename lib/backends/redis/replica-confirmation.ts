@@ -51,8 +51,9 @@ export class UnconfirmedGrant extends Error {
 }
 
 /**
- * Asks whether replicas have what was written on the command connection (WAIT). Redis runs nothing else for a connection that
- * waits, so there is one question at a time, and whoever asks meanwhile shares the next one: it covers everything before it.
+ * Asks whether replicas have what the server had written when it ran the last command of this connection (WAIT), whoever wrote it: a
+ * grant whose answer got lost with an earlier connection counts, too. Redis runs nothing else for a connection that waits, so there is
+ * one question at a time, and whoever asks meanwhile shares the next one: it covers everything before it.
  */
 export class ReplicaConfirmation {
   private underWay: Promise<unknown> | undefined;
@@ -81,7 +82,7 @@ export class ReplicaConfirmation {
   }
 
   private async askInTurn(): Promise<void> {
-    // With none under way this is the end of the turn: the question travels in the same packet as the commands it is about.
+    // With none under way this is still the same turn: the question goes out right behind the commands it is about.
     await this.underWay;
     this.next = undefined;
     const answer = this.connection.copies(this.terms.count, this.terms.timeout);
