@@ -75,6 +75,9 @@ describe('locks that a replica must have', () => {
     const request = {
       name,
       claim: 'client:1',
+      kind: 'exclusive' as const,
+      permits: 1,
+      limit: 0,
       lease: 20_000,
       reserve: 0,
       enqueue: false,
