@@ -106,6 +106,17 @@ class Items {
     return this.locks.using(`item:${id}`, (lock) => ({ depth: lock.depth }));
   }
 
+  @Get('both/:id')
+  @DistributedLock({ key: (context: ExecutionContext) => ['stock', key(context)] })
+  async both(@Param('id') _id: string) {
+    const free = [
+      await isFree(this.locks, 'stock'),
+      await isFree(this.locks, 'item:1'),
+      await isFree(this.locks, 'item:2'),
+    ];
+    return { keys: currentLock()?.keys, tokens: currentLock()?.fencingTokens.size, free };
+  }
+
   @Get('observable/:id')
   @DistributedLock({ key })
   observable(@Param('id') id: string): Observable<unknown> {
@@ -272,6 +283,16 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     await expect(isFree(locks, 'item:1')).resolves.toBe(true);
     expect(await response.json()).toEqual({ id: '1' });
     expect(events).toEqual(['interceptor', 'handler', 'subscribed', 'after'].map((event) => `${event} in item:1`));
+  });
+
+  it('has all locks of a list of keys around the handler, and all are free when the answer is there', async () => {
+    const locks = await start();
+    const held = await locks.acquire('item:2');
+    const response = await get('both/1');
+    await expect(Promise.all([isFree(locks, 'stock'), isFree(locks, 'item:1')])).resolves.toEqual([true, true]);
+    // Inside, what the handler holds itself is entered again.
+    expect(await response.json()).toEqual({ keys: ['item:1', 'stock'], tokens: 2, free: [true, true, false] });
+    await held.release();
   });
 
   it('keeps out other requests, also of other methods, with the same key', async () => {
