@@ -13,16 +13,21 @@ export type {
   AcquireReply,
   AcquireRequest,
   ClaimRef,
+  HolderRef,
+  HolderSnapshot,
   LockBackend,
   LockBackendEvents,
   LockDemand,
   LockKind,
+  LockSnapshot,
   Outlook,
   PushedGrant,
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  WaiterSnapshot,
 } from './core/lock-backend.js';
+export type { LockHolderInfo, LockInfo, LockListOptions, LockPartyInfo, LockWaiterInfo } from './core/lock-info.js';
 export type { LockFinding, LockFindingCode } from './core/lock-finding.js';
 export { currentLock } from './core/lock-flow.js';
 export type { LockOptions } from './core/options.js';

@@ -61,6 +61,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
       : this.usable().then(() => this.client.acquire(key, options));
   }
 
+  /** The client, as soon as it may be asked. @throws LockConfigurationError when the backend serves somebody else. */
+  async ready(): Promise<LockClient> {
+    if (!this.started) await this.usable();
+    return this.client;
+  }
+
   /** Whether the application has begun to close: then it gives out no locks any more. */
   get isClosing(): boolean {
     return this.closed !== undefined;

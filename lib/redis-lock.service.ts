@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import type { LockInfo, LockListOptions } from './core/lock-info.js';
 import { type LockKey, assertLockKey } from './core/lock-key.js';
+import { assertLockName } from './core/lock-name.js';
 import type { LockPlace } from './core/lock-place.js';
 import type { Lock } from './core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
 import { CallSite } from './doctor/call-site.js';
 import { isContention } from './errors/contention.js';
 import { aroundPromise } from './interceptor/around-promise.js';
-import { atPlace } from './interceptor/error-location.js';
+import { located } from './interceptor/error-location.js';
 import { LockConnection } from './redis-lock.connection.js';
 import { serviceRefusals } from './redis-lock.messages.js';
 
@@ -70,6 +72,47 @@ export class RedisLockService {
     return this.connection.client.current(key);
   }
 
+  /**
+   * Who holds the lock and who waits for it, at one moment: for people and dashboards. By the time it is read it may be otherwise: never decide
+   * by it whether to work.
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
+   */
+  async inspect(key: string): Promise<LockInfo> {
+    this.check('inspect', () => assertLockName(key));
+    return (await this.connection.ready()).views.inspect(key);
+  }
+
+  /**
+   * Takes the lock from whoever holds it now, readers and permits included, and hands it to the next waiter. The holder's `signal` aborts (at
+   * once, or with its next renewal), but nothing ends its work: look before with `inspect`, and mind the fencing token. Each is a warning in
+   * the log, and told to `nestjs-redis-lock:force-released`.
+   * @returns whether it was taken from anybody
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
+   */
+  async forceRelease(key: string): Promise<boolean> {
+    this.check('forceRelease', () => assertLockName(key));
+    return (await this.connection.ready()).views.forceRelease(key);
+  }
+
+  /**
+   * The names of the locks that are held under the prefix, each once: `for await (const name of locks.list())`. It goes over the keys in small
+   * steps, and locks that come or go meanwhile may be told or not: for operators, and never to decide by.
+   * @throws LockConfigurationError at once for a wrong option; while iterated over, LockUnavailableError when Redis does not answer.
+   */
+  list(options?: LockListOptions): AsyncIterable<string> {
+    const names = this.check('list', () => this.connection.client.views.list(options));
+    const { connection } = this;
+    return (async function* () {
+      await connection.ready();
+      yield* names;
+    })();
+  }
+
+  /** A wrong argument says where it was given. */
+  private check<T>(call: string, action: () => T): T {
+    return located(`RedisLockService.${call}`, action);
+  }
+
   /** Who called, where locks inside each other are watched. */
   private placeOf(call: 'acquire' | 'tryAcquire' | 'using'): LockPlace | undefined {
     return this.connection.watchesNesting ? new CallSite(RedisLockService.prototype[call]) : undefined;
@@ -77,11 +120,9 @@ export class RedisLockService {
 
   private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
     const { defaults } = this.connection.client;
-    try {
+    return this.check(call, () => {
       assertLockKey(key);
       return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
-    } catch (error) {
-      throw atPlace(`RedisLockService.${call}`, error);
-    }
+    });
   }
 }

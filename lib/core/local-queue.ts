@@ -17,8 +17,11 @@ export interface LocalQueueHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
   readonly settings: { readonly maxLocalHandoffs: number };
-  /** A claim with a fresh id, known to the client so that pushed grants find it. */
-  openClaim(queue: LocalQueue): Claim;
+  /**
+   * A claim with a fresh id, known to the client so that pushed grants find it.
+   * @param method what the id says of who asks (`ResolvedLockOptions.method`)
+   */
+  openClaim(queue: LocalQueue, method?: string): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
   countWaiting(name: string, change: 1 | -1, where?: string): void;
   holdStarted(hold: Hold): void;
@@ -216,7 +219,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private openClaim(): void {
-    this.claim = this.host.openClaim(this);
+    this.claim = this.host.openClaim(this, this.callers.first!.options.method);
     this.claim.ask();
   }
 

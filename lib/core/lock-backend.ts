@@ -38,6 +38,24 @@ export interface LockBackend {
   /** Lengthens some hundred leases at most, in one step. Never rejects: one answer for each hold, in order. */
   renew(holds: readonly RenewRequest[]): Promise<RenewReply[]>;
   /**
+   * Tells who holds a lock and who waits for it, as one moment of the backend.
+   * @param waiters how many of them at most
+   * @default `RedisLockService.inspect` and `forceRelease` are refused
+   */
+  inspect?(name: string, waiters: number): Promise<LockSnapshot>;
+  /**
+   * Takes a lock from these holders (claim and token, from `inspect`), and hands it on in the same step. Answers which of them held:
+   * asked again it finds none, and whoever came after keeps the lock. Tells the clients of those who lost it where that is possible.
+   * @default `RedisLockService.forceRelease` is refused
+   */
+  revoke?(name: string, holders: readonly HolderRef[]): Promise<readonly string[]>;
+  /**
+   * The names of the locks that are held, in batches; a name may come twice. Asks for the next batch only when it is wanted.
+   * @param startsWith what the names begin with; '' for all
+   * @default `RedisLockService.list` is refused
+   */
+  list?(startsWith: string): AsyncIterable<readonly string[]>;
+  /**
    * Looks at what it was given (the server's settings, permissions), once as the application starts. What cannot be looked at is a
    * finding, too: never rejects. It need not bound its time: whoever asks waits for one `commandTimeout` at most.
    * @default nothing is looked at
@@ -55,6 +73,8 @@ export interface LockBackendEvents {
    * @param what `messages` when only grants may have been missed (the subscription was made anew)
    */
   recovered(what?: 'messages'): void;
+  /** This claim may have been deprived of its lock: whoever holds it should make sure. A hint: late and false ones do no harm. */
+  revoked?(claim: ClaimRef): void;
 }
 
 /** A claim is one request for a lock name; its id is never used again. */
@@ -135,3 +155,35 @@ export interface RenewRequest extends ClaimRef {
 
 /** `lost` when the claim does not hold (with this token); `unanswered` when nothing is known. */
 export type RenewReply = ({ readonly validUntil: number } & Outlook) | 'lost' | 'unanswered';
+
+/** A claim that holds, and the token that the backend knows it by. */
+export interface HolderRef {
+  readonly claim: string;
+  readonly fencingToken: number;
+}
+
+/** A lock as it stands at the backend. Times are in ms. */
+export interface LockSnapshot {
+  /** Undefined when nobody holds it. */
+  readonly kind: LockKind | undefined;
+  /** Of permits; else undefined. */
+  readonly limit: number | undefined;
+  readonly holders: readonly HolderSnapshot[];
+  /** Those who are alive, in the order in which they will be served. */
+  readonly waiters: readonly WaiterSnapshot[];
+}
+
+export interface HolderSnapshot extends HolderRef {
+  readonly heldFor: number;
+  readonly leaseLeft: number;
+  /** `provisional`: it was handed the lock, and nobody has heard of it yet. `kept`: it has left, and `minHold` is not over. */
+  readonly state: 'full' | 'provisional' | 'kept';
+  readonly permits: number;
+}
+
+export interface WaiterSnapshot {
+  readonly claim: string;
+  readonly waited: number;
+  readonly kind: LockKind;
+  readonly permits: number;
+}

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { channels } from '../diagnostics/channels.js';
 import { Claim } from './claim.js';
+import { newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
@@ -13,6 +13,7 @@ import { type LockKey, namesOf } from './lock-key.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
+import { LockViews } from './lock-views.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
 import type { ResolvedLockOptions } from './options.js';
@@ -31,9 +32,11 @@ export interface LockClientSettings {
 /** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
 export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionHost {
   readonly defaults: ResolvedLockOptions;
+  /** What operators look at. */
+  readonly views: LockViews;
 
-  /** Random once, then a counter: 128 bits nobody can guess, and no entropy is spent per lock. */
-  private readonly id = randomBytes(16).toString('base64url');
+  /** Random once, then a counter: no entropy is spent per lock. */
+  private readonly id = newClientId();
   private claimCount = 0;
   /** By name. */
   private readonly queues = new Map<string, LocalQueue>();
@@ -58,6 +61,7 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
     this.defaults = settings.defaults;
     this.releases = new Releases(backend, clock, log);
     this.renewal = new Renewal(backend, clock);
+    this.views = new LockViews({ backend, clock, log, id: this.id, holds: this.renewal.holds });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is back, by itself. */
@@ -71,6 +75,9 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
         if (what === 'messages') return;
         this.releases.repeat();
         this.renewal.repeat();
+      },
+      revoked: ({ claim }) => {
+        this.renewal.makeSure(claim);
       },
     });
   }
@@ -154,10 +161,14 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
     if (this.held === 0) this.onLastHoldEnded?.();
   }
 
-  openClaim(queue: LocalQueue): Claim {
-    const id = `${this.id}:${(this.claimCount++).toString(36)}`;
+  openClaim(queue: LocalQueue, method = ''): Claim {
+    const id = this.newClaimId() + method;
     if (queue.strict) this.strictQueues.set(id, queue);
     return new Claim(queue.name, id, queue.demand, queue, this.backend, this.releases, this.clock);
+  }
+
+  private newClaimId(): string {
+    return `${this.id}:${(this.claimCount++).toString(36)}`;
   }
 
   countWaiting(name: string, change: 1 | -1, where?: string): void {

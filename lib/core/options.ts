@@ -73,6 +73,8 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly onLost: OnLost;
   /** Class and method that ask, for messages. */
   readonly where?: string;
+  /** The same as the end of a claim's id (`methodSuffix`), made once for a method. */
+  readonly method?: string;
 }
 
 /** The one place of the defaults; `docs/options.md` is compared with it by a test. */

@@ -70,13 +70,13 @@ export const losses = {
       'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
     ),
 
-  /** `revoked`: Redis lost the key. What its settings should be: [guarantees](guarantees.md#settings-for-the-server). */
+  /** `revoked`: somebody released it by force (`forceRelease`), or Redis lost the key. What its settings should be: [guarantees](guarantees.md#settings-for-the-server). */
   revoked: (key: string, where?: string) =>
     lost(
       key,
       where,
       'revoked',
-      'Redis no longer knows this holder (flushed, evicted, deleted or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
+      'Redis no longer knows this holder (released by force, flushed, evicted, deleted or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
     ),
 
   /** `max-hold`: the work hangs, or `maxHold` is too short. The lock runs out by itself. */

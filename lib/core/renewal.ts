@@ -40,6 +40,11 @@ export class Renewal {
     void this.renew([...this.holds]);
   }
 
+  /** Whoever holds by this claim may have lost it: the backend is asked. */
+  makeSure(claim: string): void {
+    void this.renew([...this.holds].filter((hold) => hold.claim.claim === claim));
+  }
+
   private wakeBy(at: number): void {
     if (at >= this.wakeAt) return;
     this.stopTimer?.();

@@ -21,6 +21,28 @@ export interface LockLostMessage {
   readonly reason: LockLostReason;
 }
 
+/** A process: host and pid, and what tells its connections apart. */
+export interface LockPartyMessage {
+  readonly client: string;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+}
+
+export interface LockForceReleasedMessage {
+  readonly key: string;
+  /** Who called `forceRelease`. */
+  readonly by: LockPartyMessage;
+  /** Who held the lock. */
+  readonly holders: ReadonlyArray<
+    LockPartyMessage & {
+      readonly method: string | undefined;
+      readonly fencingToken: number;
+      /** Milliseconds. */
+      readonly heldFor: number;
+    }
+  >;
+}
+
 /**
  * What `node:diagnostics_channel` subscribers can see. Names and payloads are public: docs/diagnostics.md.
  * A payload is built only when somebody listens.
@@ -29,4 +51,5 @@ export const channels = {
   acquired: channel('nestjs-redis-lock:acquired'),
   released: channel('nestjs-redis-lock:released'),
   lost: channel('nestjs-redis-lock:lost'),
+  forceReleased: channel('nestjs-redis-lock:force-released'),
 } as const;

@@ -1,3 +1,4 @@
+import { methodSuffix } from '../core/claim-id.js';
 import type { LockPlace } from '../core/lock-place.js';
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../core/options.js';
@@ -185,7 +186,8 @@ export class LockedMethod {
   private optionsFor(connection: LockConnection): ResolvedLockOptions {
     if (this.resolved?.connection !== connection) {
       const { options, where } = this.settings;
-      this.resolved = { connection, options: { ...resolveOptions(options, connection.client.defaults), where } };
+      const resolved = resolveOptions(options, connection.client.defaults);
+      this.resolved = { connection, options: { ...resolved, where, method: methodSuffix(where) } };
     }
     return this.resolved.options;
   }

@@ -66,12 +66,44 @@ async function everything({ admin, client }: Scene): Promise<void> {
   }
 }
 
+/** What operators do. */
+async function operate({ client }: Scene): Promise<void> {
+  const [holder, next, operator] = [client(), client(), client()];
+  await Promise.all([holder.start(), next.start(), operator.start()]);
+  const lock = await holder.acquire('acl', options());
+  const waiting = next.acquire('acl', options());
+  while ((await operator.views.inspect('acl')).waiters.length === 0);
+  expect(await operator.views.forceRelease('acl')).toBe(true);
+  await (await waiting).release();
+  await lock.release();
+}
+
+const listed = async (client: LockClient): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const name of client.views.list()) names.push(name);
+  return names;
+};
+
 describe('the smallest ACL of docs/guarantees.md', () => {
   it('allows everything that a lock does', async () => {
     const place = await scene(documentedRules());
     await everything(place);
     expect(await place.admin.acl('LOG')).toEqual([]);
     expect(place.log.lines).toEqual([]);
+  });
+
+  it('allows what operators do, and the list of the locks with +scan, as the page says', async () => {
+    const place = await scene(documentedRules());
+    await operate(place);
+    const client = place.client();
+    await client.start();
+    await client.acquire('acl', options());
+    await expect(listed(client)).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringContaining('scan'),
+    });
+    await place.admin.acl('SETUSER', 'locks', '+scan');
+    expect(await listed(client)).toEqual(['acl']);
   });
 
   it('is the smallest: nothing in it is granted for nothing', async () => {

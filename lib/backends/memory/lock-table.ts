@@ -1,4 +1,4 @@
-import type { RenewRequest } from '../../core/lock-backend.js';
+import type { HolderRef, LockSnapshot, RenewRequest } from '../../core/lock-backend.js';
 import type { Answer, Audience, LockView, Question, Renewed, Standing } from './table-messages.js';
 
 /** Longest time in ms that a grant lasts for a waiter of which nothing is heard. */
@@ -18,6 +18,8 @@ interface Waiter {
   readonly lease: number;
   readonly reserve: number;
   readonly aliveUntil: number;
+  /** When it came. */
+  readonly since: number;
   standing: Standing;
 }
 
@@ -63,7 +65,8 @@ export class LockTable {
       // Nobody listens for the claim: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
       const standing = this.audience.hears(clientOf(claim)) ? 'heard' : 'asked';
       // A Map keeps the place of a key that it has.
-      entry.queue.set(claim, { lease, reserve, standing, aliveUntil: now + patience });
+      const since = entry.queue.get(claim)?.since ?? now;
+      entry.queue.set(claim, { lease, reserve, standing, aliveUntil: now + patience, since });
       return { status: 'queued', rest, heard: standing === 'heard' };
     });
   }
@@ -105,6 +108,51 @@ export class LockTable {
       entry.holder = undefined;
       return held;
     });
+  }
+
+  /** Who holds and who waits, as the port tells it. */
+  snapshot(name: string, most: number): LockSnapshot {
+    return this.step(name, ({ holder, queue }, now) => ({
+      kind: holder && 'exclusive',
+      limit: undefined,
+      holders: holder
+        ? [
+            {
+              claim: holder.claim,
+              fencingToken: holder.fencingToken,
+              heldFor: Math.max(0, now - holder.fencingToken / 1000),
+              leaseLeft: holder.endsAt - now,
+              state: holder.kept ? 'kept' : holder.confirmed ? 'full' : 'provisional',
+              permits: 1,
+            },
+          ]
+        : [],
+      waiters: [...queue]
+        .filter(([claim, { aliveUntil }]) => aliveUntil >= now && claim !== holder?.claim)
+        .slice(0, most)
+        .map(([claim, { since }]) => ({ claim, waited: now - since, kind: 'exclusive', permits: 1 })),
+    }));
+  }
+
+  /** Takes the lock from those of the named who hold it, and hands it on. Answers their claims. */
+  revoke(name: string, named: readonly HolderRef[]): string[] {
+    return this.step(name, (entry, now) => {
+      const { holder } = entry;
+      if (!holder || !named.some((ref) => ref.claim === holder.claim && ref.fencingToken === holder.fencingToken))
+        return [];
+      const { claim } = holder;
+      entry.queue.delete(claim);
+      entry.holder = undefined;
+      this.serve(name, entry, now);
+      this.audience.revoked(clientOf(claim), { name, claim });
+      return [claim];
+    });
+  }
+
+  /** The names that somebody holds. */
+  held(): string[] {
+    const now = this.clock();
+    return [...this.locks].filter(([, { holder }]) => holder && holder.endsAt > now).map(([name]) => name);
   }
 
   inspect(name: string): LockView {

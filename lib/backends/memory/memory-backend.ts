@@ -3,9 +3,11 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  HolderRef,
   ReleaseRequest,
   LockBackend,
   LockBackendEvents,
+  LockSnapshot,
   PushedGrant,
   ReleaseReply,
   RenewReply,
@@ -70,6 +72,7 @@ export class MemoryLockBackend implements LockBackend {
     this.server.connect(clientId, {
       label,
       granted: deaf ? undefined : (grant) => events.granted(this.received(grant)),
+      revoked: deaf ? undefined : (claim) => events.revoked?.(claim),
       recovered: () => {
         events.recovered();
       },
@@ -121,6 +124,23 @@ export class MemoryLockBackend implements LockBackend {
     }
   }
 
+  async inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    await this.rideOut(name, this.clock.now() + this.commandTimeout);
+    return this.send(name, 'useless', () => this.server.table.snapshot(name, waiters));
+  }
+
+  async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    await this.rideOut(name, this.clock.now() + this.commandTimeout);
+    return this.send(name, 'useful', () => this.server.table.revoke(name, holders));
+  }
+
+  async *list(startsWith: string): AsyncGenerator<readonly string[]> {
+    await this.rideOut(undefined, this.clock.now() + this.commandTimeout);
+    yield (await this.send(undefined, 'useless', () => this.server.table.held())).filter((name) =>
+      name.startsWith(startsWith),
+    );
+  }
+
   async close(): Promise<void> {
     if (this.refused > 0) {
       this.refused--;
@@ -139,7 +159,7 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   /** An outage that is over within `commandTimeout` of its beginning is not noticed; any other is told at once. */
-  private async rideOut(name: string, giveUpAt: number): Promise<void> {
+  private async rideOut(name: string | undefined, giveUpAt: number): Promise<void> {
     this.assertOpen(name);
     const { available, away } = this.server;
     if (available) return;

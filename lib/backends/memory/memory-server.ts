@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.js';
+import type { ClaimRef } from '../../core/lock-backend.js';
 import { LockTable } from './lock-table.js';
 import { MemoryFaults } from './memory-faults.js';
 import type { GrantMessage, LockView } from './table-messages.js';
@@ -18,6 +19,8 @@ export interface Connection {
   readonly label: string | undefined;
   /** Undefined: it does not listen for messages. */
   readonly granted: ((grant: GrantMessage) => void) | undefined;
+  /** Undefined as above. */
+  readonly revoked: ((claim: ClaimRef) => void) | undefined;
   /** The server can be reached again. */
   readonly recovered: () => void;
 }
@@ -45,6 +48,7 @@ export class MemoryLockServer {
       publish: (client, grant) => {
         this.publish(client, { ...grant, grantedAt: grant.grantedAt - since1970 });
       },
+      revoked: (client, claim) => void this.deliver(client, (connection) => connection.revoked?.(claim)),
     });
     this.faults = new MemoryFaults({
       lose: (name) => this.table.lose(name),
@@ -107,19 +111,20 @@ export class MemoryLockServer {
     const { delay, lost } = this.faults.nextHandOff();
     if (lost) return;
     if (delay === 0) {
-      void this.deliver(client, grant);
+      void this.deliver(client, (connection) => connection.granted?.(grant));
       return;
     }
     const stop = this.clock.timer(delay, () => {
       this.onTheirWay.delete(stop);
-      void this.deliver(client, grant);
+      void this.deliver(client, (connection) => connection.granted?.(grant));
     });
     this.onTheirWay.add(stop);
   }
 
-  private async deliver(client: string, grant: GrantMessage): Promise<void> {
+  private async deliver(client: string, message: (connection: Connection) => void): Promise<void> {
     await nextTurn();
     // Messages are not kept for whoever cannot be reached.
-    if (this.available) this.connections.get(client)?.granted?.(grant);
+    const connection = this.connections.get(client);
+    if (this.available && connection) message(connection);
   }
 }

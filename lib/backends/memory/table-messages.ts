@@ -1,4 +1,4 @@
-import type { Outlook } from '../../core/lock-backend.js';
+import type { ClaimRef, Outlook } from '../../core/lock-backend.js';
 
 /** What is said between a client and the table of locks. Times are milliseconds; every claim id is `clientId:n`. */
 export interface Question {
@@ -38,6 +38,8 @@ export interface GrantMessage {
 export interface Audience {
   hears(client: string): boolean;
   publish(client: string, grant: GrantMessage): void;
+  /** The claim was deprived of its lock: its client should make sure. */
+  revoked(client: string, claim: ClaimRef): void;
 }
 
 /**

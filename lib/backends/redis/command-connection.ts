@@ -42,7 +42,7 @@ export class CommandConnection {
 
   constructor(
     private readonly redis: Redis,
-    private readonly commandTimeout: number,
+    readonly commandTimeout: number,
     private readonly log: LockLog,
     private readonly onUsable: () => void,
   ) {
@@ -121,6 +121,14 @@ export class CommandConnection {
     stream?.cork();
     send();
     stream?.uncork();
+  }
+
+  /** One step over the keys of the server. */
+  scan(cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]> {
+    this.begin();
+    return this.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count).then(this.answered, this.failed) as Promise<
+      [string, string[]]
+    >;
   }
 
   /** What the server says of itself. Not watched: nothing depends on the answer. */

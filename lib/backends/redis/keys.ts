@@ -14,6 +14,8 @@ export interface KeySpace {
   forScript(claims: ReadonlyArray<{ readonly name: string }>): string[];
   /** The same for the rehearsal of one client, on a name that no lock can have. */
   forRehearsal(clientId: string): string[];
+  /** A glob pattern of the record keys of all names that begin so, and of no other key. */
+  recordsOf(startsWith: string): string;
   /** The lock name of a record key of this key space. */
   nameOf(record: string): string;
   /** The largest token issued on this server. */
@@ -47,6 +49,11 @@ export function keySpace(prefix: string): KeySpace {
     forRehearsal(clientId) {
       const record = `${prefix}${layout}:rehearsal:{${clientId}}`;
       return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
+    },
+    recordsOf(startsWith) {
+      const open = startsWith === '' ? `${prefix}{` : recordOf(startsWith).slice(0, -1);
+      // No other key ends in a brace.
+      return `${open.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*}`;
     },
     nameOf(record) {
       const name = record.slice(prefix.length + 1, -1);

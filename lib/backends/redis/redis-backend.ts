@@ -6,8 +6,10 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  HolderRef,
   LockBackend,
   LockBackendEvents,
+  LockSnapshot,
   ReleaseReply,
   ReleaseRequest,
   RenewReply,
@@ -30,7 +32,16 @@ import {
   UnconfirmedGrant,
 } from './replica-confirmation.js';
 import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
-import { decodeAcquire, decodeGrant, decodeRelease, decodeRenew, failureIn } from './replies.js';
+import { RedisViews } from './redis-views.js';
+import {
+  type GrantMessage,
+  decodeAcquire,
+  decodeGrant,
+  decodeRelease,
+  decodeRenew,
+  decodeRevocation,
+  failureIn,
+} from './replies.js';
 import { Subscriber } from './subscriber.js';
 
 export interface RedisBackendOptions {
@@ -66,6 +77,7 @@ export class RedisBackend implements LockBackend {
   private readonly calls: CallBatches;
   private readonly connection: CommandConnection;
   private readonly replicas: ReplicaConfirmation | undefined;
+  private readonly views: RedisViews;
   private subscriber: Subscriber | undefined;
   /** The examination's own connection, while it lasts. */
   private visitor: Redis | undefined;
@@ -87,6 +99,7 @@ export class RedisBackend implements LockBackend {
     const terms = parseReplicas(options.replicas, this.commandTimeout);
     this.replicas = terms && new ReplicaConfirmation(this.connection, terms);
     this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout, this.replicas);
+    this.views = new RedisViews(this.connection, this.keys);
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -96,7 +109,7 @@ export class RedisBackend implements LockBackend {
       this.keys.channels + clientId,
       this.commandTimeout,
       (message) => {
-        this.granted(message);
+        this.received(message);
       },
       () => {
         events.recovered('messages');
@@ -120,6 +133,18 @@ export class RedisBackend implements LockBackend {
 
   renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
     return this.renewAll(holds, true);
+  }
+
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.views.inspect(name, waiters);
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.views.revoke(name, holders);
+  }
+
+  list(startsWith: string): AsyncIterable<readonly string[]> {
+    return this.views.list(startsWith);
   }
 
   async examine(): Promise<readonly LockFinding[]> {
@@ -263,9 +288,14 @@ export class RedisBackend implements LockBackend {
     return 'unanswered';
   }
 
-  private granted(message: string): void {
+  private received(message: string): void {
     const grant = decodeGrant(message);
-    if (!grant) return;
+    if (grant) return this.granted(grant);
+    const revoked = decodeRevocation(message);
+    if (revoked) this.events?.revoked?.({ name: this.keys.nameOf(revoked.record), claim: revoked.claim });
+  }
+
+  private granted(grant: GrantMessage): void {
     const { claim, fencingToken, tokensUntil, record, now, length } = grant;
     this.events?.granted({
       name: this.keys.nameOf(record),

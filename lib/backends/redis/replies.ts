@@ -1,5 +1,13 @@
 import { certainUntil } from '../../core/clock.js';
-import type { AcquireReply, AcquireRequest, ReleaseReply, RenewReply } from '../../core/lock-backend.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ClaimRef,
+  HolderSnapshot,
+  LockSnapshot,
+  ReleaseReply,
+  RenewReply,
+} from '../../core/lock-backend.js';
 
 /** What the acquire script answers for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
@@ -58,6 +66,28 @@ export function decodeRenew(reply: string, sentAt: number): RenewReply {
   };
 }
 
+type HolderReply = [
+  claim: string,
+  token: string,
+  age: number,
+  rest: number,
+  state: HolderSnapshot['state'],
+  permits: number,
+];
+type InspectReply = [kind: string, limit: number, HolderReply[], Array<[claim: string, age: number]>];
+
+export function decodeInspect(reply: unknown): LockSnapshot {
+  const [kind, limit, holders, waiters] = reply as InspectReply;
+  return {
+    kind: kind === '' ? undefined : (kind as LockSnapshot['kind']),
+    limit: limit > 0 ? limit : undefined,
+    holders: holders.map(([claim, token, age, leaseLeft, state, permits]) => {
+      return { claim, fencingToken: Number(token), heldFor: age / 1000, leaseLeft, state, permits };
+    }),
+    waiters: waiters.map(([claim, age]) => ({ claim, waited: age / 1000, kind: 'exclusive', permits: 1 })),
+  };
+}
+
 /** What a script says went wrong with one claim ('failed <error>'), in the shape in which ioredis passes on errors of the server. */
 export function failureIn(reply: unknown): Error | undefined {
   return typeof reply === 'string' && reply.startsWith('failed ') ? new ScriptError(reply.slice(7)) : undefined;
@@ -91,4 +121,12 @@ export function decodeGrant(message: string): GrantMessage | undefined {
     length: Number(parts[5]),
     record: parts[6]!,
   };
+}
+
+const revocation = /^revoked (\S+) (.*)$/s;
+
+/** 'revoked', the claim that lost its lock, and the record key. Undefined for any other message. */
+export function decodeRevocation(message: string): (Pick<ClaimRef, 'claim'> & { readonly record: string }) | undefined {
+  const parts = revocation.exec(message);
+  return parts ? { claim: parts[1]!, record: parts[2]! } : undefined;
 }

@@ -176,7 +176,7 @@ end
 local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
 if not redis.call('ZRANK', queue_key, claim) then
 local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0
-redis.call('ZADD', queue_key, last + 1, claim)
+redis.call('ZADD', queue_key, math.max(last + 1, now), claim)
 end
 write_waiter(claim, now_ms + patience, lease, reserve, standing)
 if redis.call('PTTL', queue_key) < patience then
@@ -190,7 +190,85 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '06a36f80a30ff0f875486f704a47417a59c8687f',
+    sha1: '8bfadea7d0d3e9115f3a28cc1946c38cd95a2059',
+  },
+  inspect: {
+    source: `local names = (#KEYS - 1) / 3
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
+end
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
+end
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+local version = ' v1'
+local function read(text)
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+if holder then
+return holder, token, tonumber(expiry), state
+end
+local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+if rest < 0 then
+error('FOREIGN value on the key of a lock')
+end
+return nil, nil, now_ms + rest, nil
+end
+local function read_waiter(claim)
+local entry = redis.call('HGET', waiters_key, claim) or ''
+local alive_until, lease, reserve, standing = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)$')
+return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing
+end
+local function write_waiter(claim, alive_until, lease, reserve, standing)
+redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing)
+end
+local function channel_of(claim)
+return channel_prefix .. string.match(claim, '^[^:]+')
+end
+local function leave_queue(claim)
+redis.call('HDEL', waiters_key, claim)
+return redis.call('ZREM', queue_key, claim) == 1
+end
+local function holders_of()
+local record = redis.call('GET', record_key)
+if not record then
+return {}
+end
+local claim, token, expiry, state = read(record)
+if not claim then
+return {{'', '0', 0, math.max(0, expiry - now_ms), 'full', 1}}
+end
+return {{claim, token, math.max(0, now - tonumber(token)), math.max(0, expiry - now_ms), state, 1}}
+end
+local function inspect(most)
+local holders, holding = holders_of(), {}
+for _, holder in ipairs(holders) do
+holding[holder[1]] = true
+end
+local waiters = {}
+local reply = {holders[1] and 'exclusive' or '', 0, holders, waiters}
+if most == 0 then
+return reply
+end
+local queue = redis.call('ZRANGE', queue_key, 0, most - 1 + #holders, 'WITHSCORES')
+for entry = 1, #queue, 2 do
+local claim, came = queue[entry], tonumber(queue[entry + 1])
+local alive_until = read_waiter(claim)
+if alive_until and alive_until >= now_ms and not holding[claim] and #waiters < most then
+waiters[#waiters + 1] = {claim, math.max(0, now - came)}
+end
+end
+return reply
+end
+choose(1)
+return isolated(inspect, tonumber(ARGV[1]))`,
+    sha1: 'c71b93340e173a51448d1990cc446c2982792363',
   },
   release: {
     source: `local channel_prefix = ARGV[1]
@@ -432,5 +510,147 @@ reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber
 end
 return reply`,
     sha1: 'cd87aa08aaf4fbb2431e5210becf41ef84194208',
+  },
+  revoke: {
+    source: `local channel_prefix = ARGV[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+local version = ' v1'
+local guard = '60000'
+local function digits(token)
+return string.format('%d', token)
+end
+local function issue(count)
+local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
+if type(last) == 'table' then
+return nil, last
+end
+local token = now
+if last and tonumber(last) >= now then
+token = last + 1
+redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+end
+return token
+end
+local function raise_register(top)
+local last = tonumber(redis.call('GET', KEYS[1]) or 0)
+if last >= top then
+return last
+end
+redis.call('SET', KEYS[1], digits(top), 'PX', guard)
+return top
+end
+local names = (#KEYS - 1) / 3
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
+end
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
+end
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
+end
+local function write(to, token, expiry, state)
+local until_ms = digits(expiry)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
+end
+local function grant(to, length, state, reserve)
+local token, refused = issue(1 + reserve)
+if not token then
+error(refused)
+end
+write(to, token, now_ms + length, state)
+return token, token + reserve
+end
+local function read(text)
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+if holder then
+return holder, token, tonumber(expiry), state
+end
+local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+if rest < 0 then
+error('FOREIGN value on the key of a lock')
+end
+return nil, nil, now_ms + rest, nil
+end
+local function read_waiter(claim)
+local entry = redis.call('HGET', waiters_key, claim) or ''
+local alive_until, lease, reserve, standing = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)$')
+return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing
+end
+local function write_waiter(claim, alive_until, lease, reserve, standing)
+redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing)
+end
+local function channel_of(claim)
+return channel_prefix .. string.match(claim, '^[^:]+')
+end
+local function leave_queue(claim)
+redis.call('HDEL', waiters_key, claim)
+return redis.call('ZREM', queue_key, claim) == 1
+end
+local window = 3000
+local function serve(caller)
+local place = 0
+while true do
+local claim = redis.call('ZRANGE', queue_key, place, place)[1]
+if not claim or claim == caller then
+return claim
+end
+local alive_until, lease, reserve, standing = read_waiter(claim)
+if not alive_until or alive_until < now_ms then
+leave_queue(claim)
+else
+local channel = channel_of(claim)
+if standing == 'asked' or (standing == 'heard' and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0) then
+local length = math.min(lease, window)
+local ok, token, top = pcall(grant, claim, length, 'provisional', reserve)
+if not ok then
+return nil
+end
+write_waiter(claim, alive_until, lease, reserve, 'deaf')
+redis.call('PUBLISH', channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
+return claim
+end
+if standing ~= 'deaf' then
+write_waiter(claim, alive_until, lease, reserve, 'deaf')
+end
+place = place + 1
+end
+end
+end
+local function drop(claim, token)
+local record = redis.call('GET', record_key)
+if not record then
+return false
+end
+local holder, holds = read(record)
+if holder ~= claim or holds ~= token then
+return false
+end
+leave_queue(claim)
+redis.call('DEL', record_key)
+return true
+end
+local function revoke()
+local dropped = {}
+for named = 2, #ARGV, 2 do
+if drop(ARGV[named], ARGV[named + 1]) then
+dropped[#dropped + 1] = ARGV[named]
+end
+end
+if dropped[1] then
+serve(nil)
+end
+for _, claim in ipairs(dropped) do
+redis.call('PUBLISH', channel_of(claim), 'revoked ' .. claim .. ' ' .. record_key)
+end
+return dropped
+end
+choose(1)
+return isolated(revoke)`,
+    sha1: '1134e2c6ff55680df1025d42d2ec15e49792792f',
   },
 } as const;

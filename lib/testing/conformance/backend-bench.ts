@@ -8,7 +8,8 @@ export class BackendBench {
   readonly describe: TestFramework['describe'];
   readonly it: TestFramework['it'];
   place!: LockPlace;
-  private readonly parties: Party[] = [];
+  /** Those who joined in the running test. */
+  readonly parties: Party[] = [];
 
   constructor(open: () => Promise<LockPlace>, { describe, it, beforeAll, afterEach, afterAll }: TestFramework) {
     this.describe = describe;

@@ -9,6 +9,7 @@ import type { LockPlace } from './lock-place.js';
 import { queue } from './queue.guarantees.js';
 import { repetition } from './repetition.guarantees.js';
 import { severalNames } from './several-names.guarantees.js';
+import { snapshots, views } from './views.guarantees.js';
 import { globalFramework, type TestFramework } from './test-framework.js';
 
 /**
@@ -29,6 +30,7 @@ export function lockBackendConformance(
     queue(bench);
     pushedGrants(bench);
     repetition(bench);
+    snapshots(bench);
   });
   for (const [title, maxLocalHandoffs] of [
     ['a client', 16],
@@ -40,6 +42,7 @@ export function lockBackendConformance(
       givingUpAndReEntry(bench);
       holding(bench);
       severalNames(bench);
+      views(bench);
     });
   }
 }

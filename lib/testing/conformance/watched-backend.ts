@@ -3,8 +3,10 @@ import type {
   AcquireReply,
   AcquireRequest,
   ClaimRef,
+  HolderRef,
   LockBackend,
   LockBackendEvents,
+  LockSnapshot,
   PushedGrant,
   ReleaseReply,
   ReleaseRequest,
@@ -68,6 +70,7 @@ export class WatchedBackend implements LockBackend {
         events.recovered(...what);
         this.happened.changed();
       },
+      revoked: (claim) => events.revoked?.(claim),
     });
   }
 
@@ -95,6 +98,18 @@ export class WatchedBackend implements LockBackend {
     call.replies = await this.inner.renew(holds);
     setImmediate(() => this.happened.changed());
     return call.replies;
+  }
+
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.inner.inspect!(name, waiters);
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.inner.revoke!(name, holders);
+  }
+
+  list(startsWith: string): AsyncIterable<readonly string[]> {
+    return this.inner.list!(startsWith);
   }
 
   close(): Promise<void> {

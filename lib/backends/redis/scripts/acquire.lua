@@ -108,8 +108,9 @@ local function ask(claim, lease, reserve, patience)
   -- Nobody listens on the claim's channel: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
   local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
   if not redis.call('ZRANK', queue_key, claim) then
+    -- When it came, and in any case behind those who are there: the clock may have gone back.
     local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0
-    redis.call('ZADD', queue_key, last + 1, claim)
+    redis.call('ZADD', queue_key, math.max(last + 1, now), claim)
   end
   write_waiter(claim, now_ms + patience, lease, reserve, standing)
   if redis.call('PTTL', queue_key) < patience then

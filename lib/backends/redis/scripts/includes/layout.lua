@@ -1,6 +1,6 @@
 -- record    string '<claim> <token> <expiry ms> <full|provisional|kept> v<layout>', expires with the lease: it exists = the lock is held
 --           kept: given up by its holder, but nobody else gets it before its expiry (minHold)
--- queue     sorted set of claims in order of arrival; the claim of a provisional grant stays in it until it is confirmed
+-- queue     sorted set of claims in order of arrival (score: µs since 1970, or one more than the last); the claim of a provisional grant stays in it until it is confirmed
 -- waiters   hash: claim -> '<alive until ms> <lease ms> <reserve> <heard|asked|deaf>', what was known of it when last looked at:
 --           heard: its client listened; asked: it asked though its client did not listen; deaf: not reached since it asked
 -- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it

@@ -1,0 +1,51 @@
+--[[
+Takes a lock from holders whom somebody has looked at (inspect.lua), hands it to the next waiters in the same step, and tells those who
+lost it to make sure.
+
+KEYS  1 register, 2 record, 3 queue, 4 waiters (includes/layout.lua)
+ARGV  1 prefix of the clients' channels
+      2 and so on: two for each holder: claim, its token
+REPLY the claims that held, and do no more; or 'failed <error>'
+INVARIANT  Who is not named keeps what it has. Sent again, or late, it takes nothing from those who came after.
+]]
+local channel_prefix = ARGV[1]
+-- include: clock.lua
+-- include: version.lua
+-- include: register.lua
+-- include: layout.lua
+-- include: grant.lua
+-- include: record.lua
+-- include: serve.lua
+
+local function drop(claim, token)
+  local record = redis.call('GET', record_key)
+  if not record then
+    return false
+  end
+  local holder, holds = read(record)
+  if holder ~= claim or holds ~= token then
+    return false
+  end
+  leave_queue(claim)
+  redis.call('DEL', record_key)
+  return true
+end
+
+local function revoke()
+  local dropped = {}
+  for named = 2, #ARGV, 2 do
+    if drop(ARGV[named], ARGV[named + 1]) then
+      dropped[#dropped + 1] = ARGV[named]
+    end
+  end
+  if dropped[1] then
+    serve(nil)
+  end
+  for _, claim in ipairs(dropped) do
+    redis.call('PUBLISH', channel_of(claim), 'revoked ' .. claim .. ' ' .. record_key)
+  end
+  return dropped
+end
+
+choose(1)
+return isolated(revoke)

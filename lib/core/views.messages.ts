@@ -1,0 +1,22 @@
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { describe, printable } from './describe.js';
+
+/** Looking at locks: `inspect`, `forceRelease`, `list`. */
+export const viewRefusals = {
+  /** A `backend` of your own that leaves this out. */
+  notProvided: (what: string) =>
+    new LockConfigurationError(`${what}: the backend of this connection does not provide it. Ask another connection.`),
+
+  /** `list({ startsWith })` with something else than text. */
+  noStart: (given: unknown) =>
+    new LockConfigurationError(
+      `startsWith: ${describe(given)} given; write what the lock names begin with, such as 'product:'.`,
+    ),
+} as const;
+
+/** Lines in the log about what an operator did. */
+export const viewLines = {
+  /** Warning, in the process that called `forceRelease`; a holder that still works logs its loss by itself. */
+  forceReleased: (key: string, by: string, holders: string) =>
+    `Lock ${printable(key)} was released by force, by ${by}. It was held by ${holders}.`,
+} as const;
