@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, rejection, until } from './support/conditions.js';
+import { GuardedResource } from './support/guarded-resource.js';
 import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
 import { keys, Monitor, ServerView } from './support/server-view.js';
+
+/** There is no such policy. */
+const exists = (policy: string): boolean => policy !== 'allkeys-ttl';
 
 describe('a Redis that is there but refuses', () => {
   let redis: RedisServer;
@@ -14,6 +18,7 @@ describe('a Redis that is there but refuses', () => {
     view = await ServerView.of(redis);
   });
   afterEach(async () => {
+    await view.expectNothingLeft();
     await view[Symbol.asyncDispose]();
     await redis.stop();
   });
@@ -21,25 +26,37 @@ describe('a Redis that is there but refuses', () => {
   expectNoLeftovers();
 
   describe('for want of memory', () => {
-    it('tells the holder whose lock was evicted, and the next token is higher', async () => {
-      await using locker = await Locker.to(redis.url);
-      const lock = await locker.acquire('evicted', { lease: 1500, renew: true });
-      await view.redis.config('SET', 'maxmemory-policy', 'allkeys-random');
-      const used = Number(/used_memory:(\d+)/.exec(await view.redis.info('memory'))![1]);
-      await view.redis.config('SET', 'maxmemory', used + 50_000);
-      for (let index = 0; (await view.holder('evicted')) !== undefined; index++) {
-        await view.redis.set(`filler:${index}`, 'x'.repeat(1000));
-        if (index > 50_000) throw new Error('the lock was never evicted');
-      }
-      await until('the holder was told', () => lock.signal.aborted);
-      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' });
-      await view.redis.config('SET', 'maxmemory', 0);
-      const next = await locker.acquire('evicted');
-      expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
-      await lock.release();
-      expect(next.isHeld).toBe(true);
-      await next.release();
-    });
+    it.each(['lru', 'lfu', 'random', 'ttl'].flatMap((how) => [`volatile-${how}`, `allkeys-${how}`]).filter(exists))(
+      'warns at start of maxmemory-policy %s; tells the holder whose lock was evicted, and the next token is higher',
+      async (policy) => {
+        const name = uniqueName();
+        const resource = new GuardedResource();
+        await view.redis.config('SET', 'maxmemory-policy', policy);
+        await view.redis.config('SET', 'maxmemory', '1gb');
+        await using locker = await Locker.to(redis.url);
+        expect(await locker.backend.examine()).toContainEqual(
+          expect.objectContaining({ code: 'LOCK_DOCTOR_EVICTION', message: expect.stringContaining(policy) }),
+        );
+        const lock = await locker.acquire(name, { lease: '1m' });
+        resource.write(lock.fencingToken);
+        const used = Number(/used_memory:(\d+)/.exec(await view.redis.info('memory'))![1]);
+        await view.redis.config('SET', 'maxmemory', used + 50_000);
+        // KEYS does not count as a use of what it lists.
+        for (let index = 0; (await view.redis.keys('lock:{*')).length > 0; index++) {
+          await view.redis.set(`filler:${index}`, 'x'.repeat(1000), 'PX', 600_000).catch(() => undefined);
+          if (index > 5000) throw new Error('the lock was never evicted');
+        }
+        await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: name });
+        expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+        await view.redis.config('SET', 'maxmemory', 0);
+        const next = await locker.acquire(name, { wait: 0 });
+        expect(resource.write(next.fencingToken)).toBe(true);
+        expect(resource.write(lock.fencingToken)).toBe(false);
+        await lock.release();
+        expect(await view.holder(name)).toMatchObject({ token: next.fencingToken });
+        await next.release();
+      },
+    );
 
     it('answers unavailable, not uncertain, to an acquire; releases and hands on what was held before', async () => {
       await using locker = await Locker.to(redis.url);
@@ -66,7 +83,8 @@ describe('a Redis that is there but refuses', () => {
 
   describe('because it is a replica or has too few', () => {
     it('retries within the wait on a server that was made a replica, and locks when it is a primary again', async () => {
-      await using primary = await startRedis();
+      // A primary that waits for more replicas keeps this one waiting.
+      await using primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
       await using locker = await Locker.to(redis.url);
       await view.redis.replicaof('127.0.0.1', primary.port);
       await until('the replica follows', async () => (await view.redis.info('replication')).includes('link_status:up'));
@@ -177,6 +195,7 @@ describe('a Redis that is there but refuses', () => {
       await lost.release();
       await kept.release();
       expect(await view.redis.hgetall(key)).toEqual({ a: 'b' });
+      await view.redis.del(key);
     });
 
     it('is told to a waiter that stands in the queue already, not taken for silence', async () => {
@@ -190,6 +209,7 @@ describe('a Redis that is there but refuses', () => {
       await view.redis.multi().del(key).hset(key, 'a', 'b').exec();
       expect(await waiting).toMatchObject({ code: 'LOCK_CONFIGURATION', key: name });
       await held.release();
+      await view.redis.del(...keys.forLock(name));
     });
   });
 
@@ -217,62 +237,5 @@ describe('a Redis that is there but refuses', () => {
     await monitor.sync();
     expect(monitor.since(0)).toEqual([]);
     await held.release();
-    await other.client.shutdown(0);
-    await locker.client.shutdown(0);
-    await view.expectNothingLeft();
-  });
-});
-
-describe('a Redis with users', () => {
-  let redis: RedisServer;
-
-  beforeEach(async () => {
-    redis = await startRedis({
-      acl: [
-        'user default on nopass ~* &* +@all',
-        'user full on >secret ~lock:* &lock:* -@all +evalsha +eval +script|load +time +get +mget +set +del +exists +pexpire +pttl +zadd +zrem +zrank +zrange +zrevrange +zcard +hset +hget +hdel +publish +subscribe +pubsub|numsub +ping +info +client',
-        'user elsewhere on >secret ~other:* &lock:* +@all',
-        'user deaf on >secret ~lock:* resetchannels +@all',
-        'user reader on >secret ~lock:* &lock:* -@all +@read +info +ping +client',
-      ].join('\n'),
-    });
-  });
-  afterEach(async () => {
-    await redis.stop();
-  });
-  expectNoLeftovers();
-
-  const as = (user: string, password = 'secret'): string => `redis://${user}:${password}@127.0.0.1:${redis.port}`;
-
-  it('refuses at start, says that the password is wrong and not what it is', async () => {
-    await using locker = new Locker(as('full', 'not-it'), { commandTimeout: 500 });
-    const error = await rejection(locker.client.start());
-    expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
-    expect(error.message).toContain('WRONGPASS');
-    expect(error.message + locker.log.join('\n')).not.toContain('not-it');
-  });
-
-  it.each([['scripts', 'reader', /NOPERM/]])(
-    'refuses at start where the user may not use %s, and says so',
-    async (_, user, message) => {
-      await using locker = new Locker(as(user), { commandTimeout: 500 });
-      const error = await rejection(locker.client.start());
-      expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
-      expect(error.message).toMatch(message);
-    },
-  );
-
-  it('needs no more than a short list of commands on its own keys and channels', async () => {
-    await using locker = await Locker.to(as('full'));
-    await using other = await Locker.to(as('full'));
-    const lock = await locker.acquire('permitted', { lease: 900, renew: true });
-    const next = other.acquire('permitted', { wait: '15s' });
-    await using view = await ServerView.of(redis);
-    await view.queued('permitted', 1);
-    const { expiry } = (await view.holder('permitted'))!;
-    await until('a renewal', async () => (await view.holder('permitted'))!.expiry > expiry);
-    await lock.release();
-    await (await next).release();
-    expect([...locker.log, ...other.log]).toEqual([]);
   });
 });

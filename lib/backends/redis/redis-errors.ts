@@ -17,7 +17,10 @@ export function isMissingScript(error: unknown): boolean {
 
 /** Credentials or permissions: will not heal by itself. */
 export function isRefused(error: unknown): boolean {
-  return /NOPERM|NOAUTH|WRONGPASS|can't run this command|without any password configured/.test(messageOf(error));
+  // Inside a script Redis says it in words: 'The user executing the script can't publish to …', from 7.2 on 'ACL failure in script: …'.
+  return /NOPERM|NOAUTH|WRONGPASS|user executing the script can't|ACL failure in script|without any password configured/.test(
+    messageOf(error),
+  );
 }
 
 /** What ioredis rejected with, as an error of ours. `error.command` holds claim ids and is left behind. */

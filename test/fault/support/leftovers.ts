@@ -7,11 +7,14 @@ const count = (): Record<string, number> => {
     if (kind === 'Timeout' || kind === 'TCPSocketWrap' || kind === 'TCPConnectWrap')
       counts[kind] = (counts[kind] ?? 0) + 1;
   }
+  counts['listeners of the process'] = process
+    .eventNames()
+    .reduce((sum, event) => sum + process.listenerCount(event), 0);
   return counts;
 };
 
 /**
- * I4 and I5 of every test in the file that calls this: after it no timer and no socket more than before it, and no promise
+ * I4 and I5 of every test in the file that calls this: after it no timer, no socket and no listener of the process more than before it, and no promise
  * was rejected with nobody looking.
  */
 export function expectNoLeftovers(): void {
@@ -24,7 +27,7 @@ export function expectNoLeftovers(): void {
   });
   afterEach(async () => {
     await until(
-      `timers and sockets as before (${JSON.stringify(before)})`,
+      `timers, sockets and listeners as before (${JSON.stringify(before)})`,
       // One timer more is until's own.
       () => Object.entries(count()).every(([kind, now]) => now <= (before[kind] ?? 0) + (kind === 'Timeout' ? 1 : 0)),
       3000,
