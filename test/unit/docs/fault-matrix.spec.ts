@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const read = (path: string): string => readFileSync(root + path, 'utf8');
+
+/** Of topologies that are not there yet: quorum and Cluster. */
+const ofOtherTopologies = [16, 17, 28, 29];
+
+interface Row {
+  readonly fault: number;
+  readonly file: string;
+  readonly title: string;
+}
+
+const matrix = read('docs/verification.md').split('\n## The fault matrix\n')[1]!.split('\n## ')[0]!;
+const rows = [...matrix.matchAll(/^\| (\d+) +\|[^|]*\| `([\w-]+)` +\| (.+?) +\| [^|]* \|$/gm)].map(
+  ([, fault, file, title]): Row => ({ fault: Number(fault), file: `test/fault/${file}.spec.ts`, title: title! }),
+);
+
+/** Titles as they stand in a spec, as literals of `it` and `it.each`. */
+const titles = (file: string): string[] =>
+  [...read(file).matchAll(/(?:\bit|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"([^"\n]*)")/g)].map(
+    ([, single, double]) => single ?? double!,
+  );
+
+describe('the fault matrix of docs/verification.md', () => {
+  it('has a test for each of the 37 faults', () => {
+    const faults = Array.from({ length: 37 }, (_, index) => index + 1).filter(
+      (fault) => !ofOtherTopologies.includes(fault),
+    );
+    expect([...new Set(rows.map(({ fault }) => fault))]).toEqual(faults);
+  });
+
+  it.each(rows)('fault $fault: $file has the test “$title”', ({ file, title }) => {
+    expect(titles(file)).toContain(title);
+  });
+
+  it.each([...new Set(rows.map(({ file }) => file))])('%s looks for leftovers and unhandled rejections', (file) => {
+    expect(read(file)).toMatch(/expectNoLeftovers\(\)|\.unhandled\)\.toEqual\(\[\]\)/);
+  });
+});
