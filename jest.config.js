@@ -2,7 +2,7 @@
  * One jest project per room, so that a room can be run alone (`npm run test:unit`).
  * Run through `npm run jest`: it adds --experimental-vm-modules, without which Nest 12 (ESM only) cannot be loaded.
  */
-const room = (/** @type {string} */ name, { redis = false } = {}) => ({
+const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup' } = {}) => ({
   displayName: name,
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
@@ -17,7 +17,7 @@ const room = (/** @type {string} */ name, { redis = false } = {}) => ({
   // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).
   transform: { '^.+\\.ts$': ['ts-jest', { useESM: true, transpilation: true, tsconfig: '<rootDir>/tsconfig.json' }] },
   ...(redis && {
-    globalSetup: '<rootDir>/test/support/global-setup.mjs',
+    globalSetup: `<rootDir>/test/support/${setup}.mjs`,
     globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   }),
 });
@@ -34,10 +34,10 @@ export default {
     {
       ...room('fault', { redis: true }),
       displayName: 'fault-strict',
-      testMatch: ['links', 'process-death', 'restart'].map((name) => `<rootDir>/test/fault/${name}.spec.ts`),
+      testMatch: ['waiting-links', 'process-death', 'restart'].map((name) => `<rootDir>/test/fault/${name}.spec.ts`),
       setupFiles: ['<rootDir>/test/fault/support/strict-fairness.mjs'],
     },
     room('chaos', { redis: true }),
-    room('e2e', { redis: true }),
+    room('e2e', { redis: true, setup: 'e2e-setup' }),
   ],
 };

@@ -21,12 +21,14 @@ const CONFIGS = { esm: 'tsconfig.build.json', cjs: 'tsconfig.cjs.json' };
 /** Beside the output, not in it: dist/esm and dist/cjs are what is published. @param {Format} format */
 const stampOf = (format) => join(dist, `.${format}-sources`);
 
-/** What the output depends on: the sources and the compiler's settings. */
-function fingerprint() {
+/** What the output depends on: the sources and the compiler's settings. @param {string[]} [directories] */
+export function fingerprint(directories = ['lib']) {
   const hash = createHash('sha1');
-  const sources = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => join('lib', name));
+  const sources = directories.flatMap((directory) =>
+    readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.ts$|^tsconfig.*\.json$/.test(name))
+      .map((name) => join(directory, name)),
+  );
   for (const name of [...sources.toSorted(), 'tsconfig.json', ...Object.values(CONFIGS), 'package-lock.json']) {
     hash
       .update(name)

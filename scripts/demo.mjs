@@ -1,15 +1,13 @@
 /** Builds the package and the sample, then runs the ticket sale with the arguments given. stdout is the demo's alone. */
 import { spawn } from 'node:child_process';
-import { build } from './build.mjs';
-import { root, runNode, tool } from './run.mjs';
+import { buildSample } from './build-sample.mjs';
+import { root } from './run.mjs';
 
 const program = 'dist/sample/sample/demo/main.js';
 
 console.error('Building the package and the sample …');
 try {
-  await build({ formats: ['esm'], ifStale: true });
-  const { code, output } = await runNode([tool('@nestjs', 'cli', 'bin', 'nest.js'), 'build', 'sample']);
-  if (code !== 0) throw new Error(output);
+  await buildSample();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

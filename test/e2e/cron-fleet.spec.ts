@@ -10,7 +10,7 @@ interface Start {
 
 /** How far the clocks are apart, in ms. The lock is kept for 600 of the 1000 ms of a period. */
 const clocks = [0, 70, 140, 210];
-const periods = 10;
+const periods = 6;
 /** Up to here a start is on time; beyond, the machine stood still, and nothing is known of that period or of the next. */
 const onTime = 150;
 

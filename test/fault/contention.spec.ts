@@ -14,7 +14,7 @@ interface Entry {
 
 const PROCESSES = 4;
 const FLOWS = 16;
-const MILLISECONDS = 3000;
+const MILLISECONDS = 2000;
 
 describe('4 processes with 16 flows each that add to one counter, reading first and writing later', () => {
   let redis: RedisServer;

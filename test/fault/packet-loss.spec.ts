@@ -31,7 +31,7 @@ const WAIT = 1000;
 (why === undefined ? describe : describe.skip)('a network that loses three packets of ten', () => {
   it('lets every call settle within wait and command time-out, with typed errors; no update is lost and no token given twice', async () => {
     const script = join(import.meta.dirname, '..', '..', 'dist', 'test-workers', 'lossy-network.js');
-    const settings = JSON.stringify({ wait: WAIT, commandTimeout: COMMAND_TIMEOUT, milliseconds: 5000 });
+    const settings = JSON.stringify({ wait: WAIT, commandTimeout: COMMAND_TIMEOUT, milliseconds: 3500 });
     const child = spawn('unshare', ['-n', process.execPath, script, settings], {
       env: { ...process.env, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

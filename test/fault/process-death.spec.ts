@@ -43,7 +43,7 @@ describe('a process that dies, stops or hangs', () => {
       const { token } = await holder.acquire('lock', name, options);
       resource.write(token);
       const next = waiter.acquire(name, { wait: WAIT });
-      await view.queued(name, 1);
+      const [waiting] = await view.queued(name, 1);
       // A renewed lease is renewed at least once, so that the waiter's first idea of its end is wrong.
       const before = await view.holder(name);
       if (options.renew) await until('a renewal', async () => (await view.holder(name))!.expiry > before!.expiry);
@@ -56,6 +56,10 @@ describe('a process that dies, stops or hangs', () => {
       expect(resource.write(token)).toBe(false);
       await monitor.sync();
       expect(monitor.published).toEqual([]);
+      // Its first question after the end of the lease, and one for each end that it knew of before.
+      const questions = monitor.runs.filter(({ claim }) => claim === waiting);
+      expect(questions.filter(({ at }) => at >= expiry)).toHaveLength(1);
+      expect(questions.length).toBeLessThanOrEqual(options.renew ? 4 : 3);
       await lock.release();
     },
   );
@@ -159,9 +163,11 @@ describe('a process that dies, stops or hangs', () => {
 
   it('tells a holder that blocked its own event loop past the lease, before its first await', async () => {
     const name = uniqueName();
+    const resource = new GuardedResource();
     await using locker = await Locker.to(redis.url);
     const lock = await locker.acquire(name, { lease: 300, renew: true });
     const { signal } = lock;
+    resource.write(lock.fencingToken);
     const { expiry } = (await view.holder(name))!;
     // The test's clock is the server's: same machine. Held is only ever said before the server's end of the lease.
     let heldAt = 0;
@@ -172,7 +178,12 @@ describe('a process that dies, stops or hangs', () => {
     expect(signal.aborted).toBe(true);
     expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
     expect(() => lock.assertHeld()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
+    const next = await locker.acquire(name, { wait: WAIT });
+    expect(resource.write(next.fencingToken)).toBe(true);
+    expect(resource.write(lock.fencingToken)).toBe(false);
     await lock.release();
+    expect(await view.holder(name)).toMatchObject({ token: next.fencingToken });
+    await next.release();
   });
 
   it('releases what a process holds and leaves no waiter behind when it is told to end', async () => {

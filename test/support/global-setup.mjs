@@ -8,7 +8,6 @@ import { buildWorkers } from './build-workers.mjs';
 import { shared } from './shared-run.mjs';
 
 export default async function setUp() {
-  shared.rooms += 1;
   shared.started ??= start();
   await shared.started;
 }

@@ -118,6 +118,7 @@ const methods: Record<string, (args: never) => unknown> = {
   },
   contend,
   logged: () => logged,
+  wallClock: () => Date.now(),
   /** Ends the client and stops listening: the process must end by itself, or something was left. */
   async shutdown({ timeout }: { timeout: number }) {
     await client.shutdown(timeout);
