@@ -4,6 +4,9 @@ import { names } from './programme.js';
 import { type Fault, type LinkFault, nameOf, type ProcessFault, type ServerFault, type Target } from './schedule.js';
 import type { Slot, Stage } from './stage.js';
 
+/** How long (ms) a fault that is meant for a holder waits for one. */
+const longestLookout = 1000;
+
 /** Makes things go wrong on a stage, at their times, and puts them right again. */
 export class Director {
   /** Faults for which there was no one: the process they were meant for is in trouble already. */
@@ -26,25 +29,26 @@ export class Director {
     const what = nameOf(fault);
     const note = (phase: 'begins' | 'over' | 'skipped'): void =>
       this.stage.record({ event: 'fault', at: monotonic(), what, phase });
-    const slot = fault.on === 'server' ? undefined : this.#slot(fault.who);
-    if (fault.on !== 'server' && slot!.trouble.has(fault.on)) {
+    if (fault.on === 'server') {
+      note('begins');
+      await this.#server(fault.what, fault.lasts);
+      return note('over');
+    }
+    const slot = await this.#slot(fault.who);
+    if (!slot || slot.trouble.has(fault.on)) {
       this.skipped += 1;
-      note('skipped');
-      return;
+      return note('skipped');
     }
     note('begins');
-    if (fault.on === 'server') await this.#server(fault.what, fault.lasts);
-    else {
-      slot!.trouble.add(fault.on);
-      if (fault.on === 'process') await this.#process(slot!, fault.what, fault.lasts);
-      else await this.#link(slot!, fault.what, fault.lasts, fault.by);
-      slot!.trouble.delete(fault.on);
-    }
+    slot.trouble.add(fault.on);
+    if (fault.on === 'process') await this.#process(slot, fault.what, fault.lasts);
+    else await this.#link(slot, fault.what, fault.lasts, fault.by);
+    slot.trouble.delete(fault.on);
     note('over');
   }
 
-  #slot(who: Target): Slot {
-    return who === 'holder' ? this.stage.holder : this.stage.slots[who]!;
+  async #slot(who: Target): Promise<Slot | undefined> {
+    return who === 'holder' ? this.stage.nextHolder(longestLookout) : this.stage.slots[who];
   }
 
   async #process(slot: Slot, what: ProcessFault, lasts: number): Promise<void> {

@@ -48,7 +48,8 @@ function call(random: Random): Call {
     wait: random.pick([0, 300, 1000, 3000, 3000]),
     fairness: random.chance(0.75) ? 'handoff' : 'strict',
     abortAfter: random.chance(0.1) ? random.between(0, 500) : undefined,
-    work: random.chance(0.02) ? random.between(50, 500) : random.between(0, 5),
+    // Now and then it outlasts a lease that is not renewed, or that nobody can renew.
+    work: random.chance(0.03) ? random.between(0, 1.5 * lease) : random.between(0, 5),
     renewByHand: random.chance(0.1),
     rest: random.between(0, 20),
   };
@@ -58,5 +59,5 @@ function call(random: Random): Call {
 function asked(random: Random): Pick<Call, 'names' | 'mode'> {
   if (random.chance(0.15))
     return { names: random.shuffle(names).slice(0, random.between(2, names.length)), mode: 'exclusive' };
-  return { names: [random.chance(0.5) ? names[0]! : random.pick(names)], mode: 'exclusive' };
+  return { names: [random.chance(0.4) ? names[0]! : random.pick(names)], mode: 'exclusive' };
 }

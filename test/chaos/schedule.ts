@@ -19,7 +19,7 @@ export type ProcessFault = (typeof processFaults)[number];
 export type LinkFault = (typeof linkFaults)[number];
 export type ServerFault = (typeof serverFaults)[number];
 
-/** `holder`: whichever process holds the first lock at that moment. */
+/** `holder`: whichever process is the next to begin its work under the first lock. */
 export type Target = number | 'holder';
 
 /** What goes wrong, when, and for how long: milliseconds since the begin of the run. */

@@ -35,8 +35,8 @@ const keys = keySpace('lock:');
 /** A Redis, processes that contend for its locks, the resources that they touch, and the record of what happens. */
 export class Stage {
   readonly slots: Slot[] = [];
-  /** The process that was last seen with the first lock. */
-  #holder = 0;
+  /** Who wants to know who begins to work under the first lock. */
+  #lookouts: Array<(holder: Slot) => void> = [];
   readonly #resources = new Resources();
   /** What happened here; the processes keep their own books. */
   readonly #history: Happening[] = [];
@@ -71,9 +71,14 @@ export class Stage {
 
   readonly record = (happening: Happening): void => void this.#history.push(happening);
 
-  /** Where the holder of the first lock runs. */
-  get holder(): Slot {
-    return this.slots[this.#holder]!;
+  /** Where the next holder of the first lock runs, at the moment at which its work begins; undefined when none comes within so many ms. */
+  async nextHolder(within: number): Promise<Slot | undefined> {
+    let stop: NodeJS.Timeout | undefined;
+    const nobody = new Promise<undefined>((resolve) => (stop = setTimeout(resolve, within)));
+    const somebody = new Promise<Slot>((resolve) => this.#lookouts.push(resolve));
+    const holder = await Promise.race([somebody, nobody]);
+    clearTimeout(stop);
+    return holder;
   }
 
   /** Another process takes the place of one that has ended. */
@@ -127,7 +132,9 @@ export class Stage {
       ...{ seed, flows, broken, redis: proxy.url, log: join(directory, `${label}.ndjson`), record: this.record },
       touch: (touch) => {
         const touched = this.#resources.touch(touch, monotonic());
-        if (touch.name === names[0]) this.#holder = number;
+        if (touch.name === names[0] && touch.kind === 'read') {
+          for (const tell of this.#lookouts.splice(0)) tell(this.slots[number]!);
+        }
         this.record(touched);
         return touched;
       },
