@@ -15,9 +15,9 @@ describe('a seed', () => {
         .map(describeFault),
     ).toMatchInlineSnapshot(`
       [
-        "   174 ms  process holder block for 763 ms",
-        "   204 ms  server script-flush",
-        "   923 ms  server restart for 688 ms",
+        "   215 ms  process holder block for 763 ms",
+        "   262 ms  server script-flush",
+        "  1333 ms  server restart for 688 ms",
       ]
     `);
   });

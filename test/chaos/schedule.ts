@@ -44,9 +44,11 @@ export interface ScheduleOptions {
  */
 export function schedule({ seed, milliseconds, processes }: ScheduleOptions): Fault[] {
   const faults: Fault[] = [];
-  /** @param peace at most so many ms between two faults */
-  const sequence = (name: string, peace: number, draw: (random: Random) => Generator<Drawn>): void => {
+  /** @param longest time (ms) between two faults */
+  const sequence = (name: string, longest: number, draw: (random: Random) => Generator<Drawn>): void => {
     const random = new Random(`${seed}:${name}`);
+    // A short run is to see something, too.
+    const peace = Math.min(longest, milliseconds / 3);
     let at = random.between(100, peace);
     for (const fault of draw(random)) {
       if (at + fault.lasts > milliseconds) return;
@@ -54,13 +56,13 @@ export function schedule({ seed, milliseconds, processes }: ScheduleOptions): Fa
       at += fault.lasts + random.between(50, peace);
     }
   };
-  sequence('server', 1000, serverFaultsOf);
+  sequence('server', 1500, serverFaultsOf);
   for (let who = 0; who < processes; who++) {
-    sequence(`process ${who}`, 5000, (random) => processFaultsOf(random, who));
-    sequence(`link ${who}`, 4000, (random) => linkFaultsOf(random, who));
+    sequence(`process ${who}`, 6000, (random) => processFaultsOf(random, who));
+    sequence(`link ${who}`, 5000, (random) => linkFaultsOf(random, who));
   }
-  sequence('holder', 1000, (random) => processFaultsOf(random, 'holder'));
-  sequence("holder's link", 3000, (random) => linkFaultsOf(random, 'holder'));
+  sequence('holder', 1500, (random) => processFaultsOf(random, 'holder'));
+  sequence("holder's link", 4000, (random) => linkFaultsOf(random, 'holder'));
   return faults.sort((a, b) => a.at - b.at);
 }
 

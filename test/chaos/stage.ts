@@ -74,7 +74,7 @@ export class Stage {
   /** Where the next holder of the first lock runs, at the moment at which its work begins; undefined when none comes within so many ms. */
   async nextHolder(within: number): Promise<Slot | undefined> {
     let stop: NodeJS.Timeout | undefined;
-    const nobody = new Promise<undefined>((resolve) => (stop = setTimeout(resolve, within)));
+    const nobody = new Promise<undefined>((resolve) => (stop = setTimeout(() => resolve(undefined), within)));
     const somebody = new Promise<Slot>((resolve) => this.#lookouts.push(resolve));
     const holder = await Promise.race([somebody, nobody]);
     clearTimeout(stop);
