@@ -113,8 +113,8 @@ export interface ScriptRun {
   readonly claim: string;
 }
 
-/** A claim's id: 128 random bits of its client, then a counter. */
-const CLAIM = /^[\w-]{22}:[0-9a-z]+$/;
+/** A claim's id: its client (128 random bits, host, process), then a counter, and perhaps a method. */
+const CLAIM = /^[\w-]{22}\.[\w.$-]+\.\d+:[\da-z]+(:\S+)?$/;
 
 /** Every claim that a script of the library is run for from now on, in the server's order, and everything that scripts publish: MONITOR. */
 export class Monitor {
