@@ -117,9 +117,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       this.remove(caller);
       caller.reject(refusals.contended(this.name, rest, caller.options.where));
     }
-    // The claim has left nothing at the backend; the next caller asks with it.
-    if (this.callers.size > 0) this.claim!.ask();
-    else this.closeClaim();
+    // The claim has left nothing at the backend, and has had its answer: the next caller asks with another one.
+    this.next();
   }
 
   refused(error: LockError): void {
@@ -128,7 +127,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       // Its time was too short to learn more; those behind have longer.
       this.remove(head);
       head.reject(error);
-      this.claim!.ask();
+      this.claim!.abandon();
+      this.next();
       return;
     }
     // Those behind would learn the same, one command time-out later each.

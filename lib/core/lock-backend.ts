@@ -21,6 +21,12 @@ export interface LockBackend {
   readonly poll: number;
   /** Largest number of milliseconds that a pushed grant lasts before its holder confirmed it by a first `renew`. */
   readonly claimWindow: number;
+  /** What it can do and promises. @default everything */
+  readonly capabilities?: BackendCapabilities;
+  /** What messages call it, such as host and port. */
+  readonly label?: string;
+  /** `Clock.now()` at which it began to remember, at the latest; undefined while that is not known. A quorum may keep young nodes out. */
+  readonly upSince?: number | undefined;
 
   /**
    * Connects, and calls `events` from now on. Every claim id of this client will be `clientId:n`.
@@ -29,6 +35,7 @@ export interface LockBackend {
   start(clientId: string, events: LockBackendEvents): Promise<void>;
   /**
    * Asks for the lock for one claim: the first time, and again for as long as the claim waits.
+   * A claim that was told `contended`, or whose first question failed, has had its turn: whoever goes on asks with another one.
    * Settles within `giveUpAt` and one `commandTimeout`; a LockConfigurationError when the lock cannot be had this way at all, a
    * LockKindMismatchError while it is held or waited for in a kind that does not go with this one.
    */
@@ -64,6 +71,15 @@ export interface LockBackend {
   /** Ends every connection. Calls still under way reject. */
   close(): Promise<void>;
 }
+
+export interface BackendCapabilities {
+  /** First come, first served over all clients; a grant that was pushed is provisional, and its claim keeps its place when it lapses. */
+  readonly fifo: boolean;
+  /** Permits: several holders at once, up to a number. */
+  readonly permits: boolean;
+}
+
+export const allCapabilities: BackendCapabilities = { fifo: true, permits: true };
 
 export interface LockBackendEvents {
   /** A waiting claim was granted the lock by somebody's release. May come twice, late, or for a claim long given up. */

@@ -119,3 +119,28 @@ export class LockUnavailableError extends LockError {
     this.uncertain = options.uncertain ?? false;
   }
 }
+
+/** What one node of a quorum said to a request. */
+export interface NodeVote {
+  /** Its host and port. */
+  readonly node: string;
+  /**
+   * `granted`: it gave its vote; `contended`: somebody else has it; `unreachable`: it could not be asked, or did not answer in time;
+   * `connected`: it was reached as the application started.
+   */
+  readonly answer: 'granted' | 'contended' | 'unreachable' | 'connected';
+  /** Why it is unreachable. */
+  readonly error?: string | undefined;
+}
+
+/** Too few nodes of a quorum could be asked. Never thrown because somebody else holds the lock. HTTP: 503. */
+export class QuorumNotReachedError extends LockUnavailableError {
+  override readonly name: string = 'QuorumNotReachedError';
+  /** One entry for each node, in the order of the option `quorum.nodes`. */
+  readonly votes: readonly NodeVote[];
+
+  constructor(message: string, options: LockErrorOptions & { uncertain?: boolean; votes: readonly NodeVote[] }) {
+    super(message, options);
+    this.votes = options.votes;
+  }
+}

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import { LockClient } from '../../lib/core/lock-client.js';
@@ -9,10 +9,12 @@ import { type RedisServer, startRedis } from '../support/redis-server.js';
 
 const closing: Array<() => Promise<void>> = [];
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const close of closing.splice(0).reverse()) await close();
 });
 
 interface Scene {
+  readonly port: number;
   readonly admin: Redis;
   readonly log: KeptLog;
   client(): LockClient;
@@ -26,6 +28,7 @@ async function scene(rules: readonly string[]): Promise<Scene> {
   await admin.acl('SETUSER', 'locks', 'on', '>secret', 'resetkeys', 'resetchannels', ...rules);
   const log = new KeptLog();
   return {
+    port: server.port,
     admin,
     log,
     client() {
@@ -132,5 +135,27 @@ describe('the smallest ACL of docs/guarantees.md', () => {
       code: 'LOCK_CONFIGURATION',
       message: expect.stringContaining("'time'"),
     });
+  });
+
+  it('is enough for a node of a quorum; with restartGuard the start fails without +info', async () => {
+    // ioredis prints that it goes on without.
+    jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    for (const [rules, refused] of [
+      [documentedRules(), false],
+      [documentedRules().filter((rule) => rule !== '+info'), true],
+    ] as const) {
+      const { port, log } = await scene(rules);
+      const redis = { port, username: 'locks', password: 'secret' };
+      const node = new RedisBackend({ redis, node: { uptime: true }, log });
+      const start = node.start('x', { granted: () => undefined, recovered: () => undefined });
+      await (refused
+        ? expect(start).rejects.toMatchObject({
+            code: 'LOCK_CONFIGURATION',
+            message: expect.stringContaining("'info'"),
+          })
+        : start);
+      expect(node.upSince === undefined).toBe(refused);
+      await node.close();
+    }
   });
 });

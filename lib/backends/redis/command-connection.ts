@@ -22,6 +22,8 @@ export class CommandConnection {
   readonly address: string;
   readonly serverClock = new ServerClock();
   usable = false;
+  /** Local ms at which the server was started, at the latest; only known of a node that is asked for it. */
+  upSince: number | undefined;
 
   /** Sending times of the commands under way, oldest at `first`: Redis answers in order. */
   private sent: number[] = [];
@@ -45,6 +47,7 @@ export class CommandConnection {
     readonly commandTimeout: number,
     private readonly log: LockLog,
     private readonly onUsable: () => void,
+    private readonly node?: { readonly uptime: boolean },
   ) {
     this.address = addressOf(redis);
     redis.on('error', (error) => {
@@ -183,6 +186,7 @@ export class CommandConnection {
       const [time] = await Promise.all([
         this.redis.time() as unknown as Promise<Array<string | number>>,
         this.loadScripts(),
+        this.node?.uptime && this.askUptime(),
       ]);
       this.serverClock.observe(Number(time[0]) * 1e6 + Number(time[1]), sentAt);
     } catch (error) {
@@ -197,7 +201,7 @@ export class CommandConnection {
       this.end();
     }
     if (this.closed) return;
-    if (this.told) this.log.log(redisLines.back(this.address));
+    if (this.told) this.log.log(redisLines[this.node ? 'nodeBack' : 'back'](this.address));
     this.told = false;
     this.usable = true;
     this.usableSince = performance.now();
@@ -205,6 +209,13 @@ export class CommandConnection {
     this.silentSince = undefined;
     this.wakeWaiters();
     this.onUsable();
+  }
+
+  /** What it granted before its start it may have forgotten. The server subtracts whole seconds: up to one too many. */
+  private async askUptime(): Promise<void> {
+    const info = await this.redis.info('server');
+    const seconds = Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0);
+    this.upSince = performance.now() - Math.max(0, seconds - 1) * 1000;
   }
 
   private wentDown(): void {
@@ -215,7 +226,7 @@ export class CommandConnection {
     if (!this.told) {
       this.told = true;
       const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      this.log.warn(redisLines.away(this.address, why));
+      this.log.warn(redisLines[this.node ? 'nodeAway' : 'away'](this.address, why));
     }
   }
 

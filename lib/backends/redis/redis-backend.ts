@@ -55,6 +55,8 @@ export interface RedisBackendOptions {
   poll?: Duration;
   /** Locks count only when so many replicas have them. @default none: the master's word is enough */
   replicas?: ReplicasOptions;
+  /** It is one of the servers of a quorum: when it alone is away, locks go on. `uptime`: whether it is asked since when it runs. */
+  node?: { readonly uptime: boolean };
   log: LockLog;
 }
 
@@ -95,11 +97,20 @@ export class RedisBackend implements LockBackend {
       () => {
         this.events?.recovered();
       },
+      options.node,
     );
     const terms = parseReplicas(options.replicas, this.commandTimeout);
     this.replicas = terms && new ReplicaConfirmation(this.connection, terms);
     this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout, this.replicas);
     this.views = new RedisViews(this.connection, this.keys);
+  }
+
+  get label(): string {
+    return this.connection.address;
+  }
+
+  get upSince(): number | undefined {
+    return this.connection.upSince;
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -199,7 +210,8 @@ export class RedisBackend implements LockBackend {
   }
 
   private async releaseLater(claim: ReleaseRequest): Promise<ReleaseReply> {
-    await this.connection.whenUsable(Number.POSITIVE_INFINITY);
+    // A quorum has other nodes to go by, and repeats the release when this one is back.
+    await this.connection.whenUsable(this.options.node ? 0 : Number.POSITIVE_INFINITY);
     return this.release(claim);
   }
 

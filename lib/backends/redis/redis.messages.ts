@@ -136,4 +136,11 @@ export const redisLines = {
   /** Warning at the start: the option `replicas` asks for more than there are. */
   fewReplicas: (address: string, confirmed: number, count: number) =>
     `${confirmed} replicas of Redis at ${address} answer, and ${count} are asked for (option replicas): until there are enough, locks answer LOCK_UNAVAILABLE.`,
+
+  /** Warning, once for an outage of a node of a quorum. */
+  nodeAway: (address: string, why: string) =>
+    `Redis at ${address}, a node of the quorum, is not reachable${why}; locks go on while a majority is. It is tried again by itself.`,
+
+  /** Its end. */
+  nodeBack: (address: string) => `Redis at ${address}, a node of the quorum, answers again.`,
 } as const;
