@@ -34,7 +34,7 @@ export class RedisPlace implements LockPlace {
 }
 
 /** A client whose duplicates cannot subscribe: commands work, no message ever arrives. */
-function deafClient(url: string): Redis {
+export function deafClient(url: string): Redis {
   const client = new Redis(url, { lazyConnect: true });
   const duplicate = client.duplicate.bind(client);
   client.duplicate = (override) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BackendCapabilities } from '../../core/lock-backend.js';
 import type { LockPlace, PlaceOptions } from './lock-place.js';
 import { Party } from './party.js';
 import type { TestFramework } from './test-framework.js';
@@ -7,13 +8,20 @@ import type { TestFramework } from './test-framework.js';
 export class BackendBench {
   readonly describe: TestFramework['describe'];
   readonly it: TestFramework['it'];
+  /** For what rests on the order of the queue: left out where the backend does not promise it. */
+  readonly inOrder: TestFramework['it'];
   place!: LockPlace;
   /** Those who joined in the running test. */
   readonly parties: Party[] = [];
 
-  constructor(open: () => Promise<LockPlace>, { describe, it, beforeAll, afterEach, afterAll }: TestFramework) {
+  constructor(
+    open: () => Promise<LockPlace>,
+    { describe, it, beforeAll, afterEach, afterAll }: TestFramework,
+    readonly capabilities: BackendCapabilities,
+  ) {
     this.describe = describe;
     this.it = it;
+    this.inOrder = capabilities.fifo ? it : () => undefined;
     beforeAll(async () => {
       this.place = await open();
     });

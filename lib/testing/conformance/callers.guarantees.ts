@@ -3,7 +3,7 @@ import { expect } from './expectations.js';
 
 /** Callers of one process and of many. */
 export function callers(bench: ClientBench): void {
-  const { describe, it, join, unique, maxLocalHandoffs } = bench;
+  const { describe, it, inOrder, join, unique, maxLocalHandoffs } = bench;
 
   describe('callers of many processes', () => {
     for (const fairness of ['handoff', 'strict'] as const) {
@@ -126,35 +126,38 @@ export function callers(bench: ClientBench): void {
       expect(order.filter((who) => who !== 'b')).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
     });
 
-    it('never pass the lock on among themselves with `maxLocalHandoffs` 0', async () => {
+    inOrder('never pass the lock on among themselves with `maxLocalHandoffs` 0', async () => {
       expect(await crowd(0)).toEqual(['a0', 'b', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
     });
 
-    it('stand in the queue one by one with fairness strict: first come, first served over all processes', async () => {
-      const [a, b, c] = [await join(), await join(), await join()];
-      const name = unique();
-      const held = await c.acquire(name);
-      const order: string[] = [];
-      const done: Array<Promise<void>> = [];
-      for (const [member, who] of [
-        [a, 'a1'],
-        [b, 'b1'],
-        [a, 'a2'],
-        [a, 'a3'],
-        [b, 'b2'],
-      ] as const) {
-        const { lock } = await member.queue(name, { fairness: 'strict' });
-        done.push(
-          lock.then((granted) => {
-            order.push(who);
-            return granted.release();
-          }),
-        );
-      }
-      await held.release();
-      await Promise.all(done);
-      expect(order).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
-    });
+    inOrder(
+      'stand in the queue one by one with fairness strict: first come, first served over all processes',
+      async () => {
+        const [a, b, c] = [await join(), await join(), await join()];
+        const name = unique();
+        const held = await c.acquire(name);
+        const order: string[] = [];
+        const done: Array<Promise<void>> = [];
+        for (const [member, who] of [
+          [a, 'a1'],
+          [b, 'b1'],
+          [a, 'a2'],
+          [a, 'a3'],
+          [b, 'b2'],
+        ] as const) {
+          const { lock } = await member.queue(name, { fairness: 'strict' });
+          done.push(
+            lock.then((granted) => {
+              order.push(who);
+              return granted.release();
+            }),
+          );
+        }
+        await held.release();
+        await Promise.all(done);
+        expect(order).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
+      },
+    );
 
     it('more than `maxWaiters` are refused at once, and only while that many wait: a free lock is no waiting', async () => {
       const [a, b] = [await join(), await join({ maxWaiters: 1 })];

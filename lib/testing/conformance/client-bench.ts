@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { LockBackend } from '../../core/lock-backend.js';
+import type { BackendCapabilities, LockBackend } from '../../core/lock-backend.js';
 import { LockClient } from '../../core/lock-client.js';
 import type { LockKey } from '../../core/lock-key.js';
 import type { LockLog } from '../../core/lock-log.js';
@@ -64,16 +64,20 @@ export class Member {
 export class ClientBench {
   readonly describe: TestFramework['describe'];
   readonly it: TestFramework['it'];
+  /** For what rests on the order of the queue: left out where the backend does not promise it. */
+  readonly inOrder: TestFramework['it'];
   private place!: LockPlace;
   private readonly members: Member[] = [];
 
   constructor(
     open: () => Promise<LockPlace>,
     { describe, it, beforeAll, afterEach, afterAll }: TestFramework,
+    readonly capabilities: BackendCapabilities,
     readonly maxLocalHandoffs: number,
   ) {
     this.describe = describe;
     this.it = it;
+    this.inOrder = capabilities.fifo ? it : () => undefined;
     beforeAll(async () => {
       this.place = await open();
     });

@@ -1,10 +1,16 @@
+import { allCapabilities } from '../../core/lock-backend.js';
 import type { BackendBench } from './backend-bench.js';
-import type { Party } from './party.js';
+import { ifAnswered, type Party } from './party.js';
 import { expect } from './expectations.js';
 
 /** Who holds, for how long, and with which token. */
 export function exclusion(bench: BackendBench): void {
   const { describe, it, join, joinHearing, unique } = bench;
+
+  it('promises what this suite was told, no more and no less', async () => {
+    const { capabilities = allCapabilities } = bench.place.backend();
+    expect(capabilities).toEqual(bench.capabilities);
+  });
 
   describe('mutual exclusion (G1)', () => {
     it('grants a free lock to whoever asks, and to nobody else while it is held', async () => {
@@ -76,8 +82,8 @@ export function exclusion(bench: BackendBench): void {
     /** The next holder, at the first moment at which there can be one. */
     const next = async (party: Party, name: string): Promise<number> => {
       for (;;) {
-        const reply = await party.ask(party.claim(name), { enqueue: false, lease: 20 });
-        if (reply.status === 'granted') return performance.now();
+        const reply = await ifAnswered(party.ask(party.claim(name), { enqueue: false, lease: 20 }));
+        if (reply?.status === 'granted') return performance.now();
       }
     };
 
@@ -85,7 +91,7 @@ export function exclusion(bench: BackendBench): void {
       const [a, b] = [await join(), await join()];
       for (let round = 0; round < 8; round++) {
         const name = unique();
-        const { validUntil } = await a.take(name, { lease: 15 + round });
+        const { validUntil } = await a.takeBriefly(name, 15 + round);
         expect(await next(b, name)).toBeGreaterThan(validUntil);
       }
     });
@@ -97,7 +103,7 @@ export function exclusion(bench: BackendBench): void {
         const validUntil = await a.renew(await a.take(name, { lease: 10_000 }), 10_050);
         if (typeof validUntil !== 'number') throw new Error(validUntil);
         const short = unique();
-        const renewed = await a.renew(await a.take(short, { lease: 15 }), 20 + round);
+        const renewed = await a.renew(await a.takeBriefly(short, 15), 20 + round);
         if (typeof renewed !== 'number') continue; // the short lease was over already: nothing to compare
         expect(await next(b, short)).toBeGreaterThan(renewed);
       }
@@ -132,7 +138,7 @@ export function exclusion(bench: BackendBench): void {
       tokens.push(released.fencingToken);
       await a.release(released);
 
-      tokens.push((await a.take(name, { lease: 20 })).fencingToken);
+      tokens.push((await a.takeBriefly(name, 20)).fencingToken);
       const afterExpiry = await b.untilGranted(b.claim(name));
       tokens.push(afterExpiry.fencingToken);
 

@@ -3,7 +3,7 @@ import { expect } from './expectations.js';
 
 /** Callers that do not wait to the end, and those that hold already. */
 export function givingUpAndReEntry(bench: ClientBench): void {
-  const { describe, it, join, unique } = bench;
+  const { describe, it, inOrder, join, unique } = bench;
 
   describe('a caller that gives up', () => {
     it('with wait 0 gets one try, and is told how long the lease of the holder lasts', async () => {
@@ -63,7 +63,7 @@ export function givingUpAndReEntry(bench: ClientBench): void {
       await b.acquire(name, { wait: 0 });
     });
 
-    it('passes the place of its process on to the next one there', async () => {
+    inOrder('passes the place of its process on to the next one there', async () => {
       const [a, b, c] = [await join(), await join(), await join()];
       const name = unique();
       const held = await a.acquire(name);

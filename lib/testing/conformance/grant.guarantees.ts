@@ -5,7 +5,7 @@ import { expect } from './expectations.js';
 
 /** How a waiter learns that it was served. */
 export function pushedGrants(bench: BackendBench): void {
-  const { describe, it, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, join, joinHearing, unique } = bench;
 
   describe('a pushed grant', () => {
     /** `b` was sent the lock a moment ago; others stand behind it in the queue. */
@@ -29,7 +29,7 @@ export function pushedGrants(bench: BackendBench): void {
       };
     };
 
-    it('is provisional: it lapses unless it is confirmed, and its claim waits on at its old place', async () => {
+    inOrder('is provisional: it lapses unless it is confirmed, and its claim waits on at its old place', async () => {
       const [c, d] = [await joinHearing(), await joinHearing()];
       const { b, waiter, others } = await handOver(80, c, d);
       const [behind, last] = others;
@@ -42,14 +42,14 @@ export function pushedGrants(bench: BackendBench): void {
       expect(d.grants.filter(({ claim }) => claim === last!.claim)).toEqual([]);
     });
 
-    it('lasts its full lease once it was confirmed by a renewal', async () => {
+    inOrder('lasts its full lease once it was confirmed by a renewal', async () => {
       const { b, waiter } = await handOver(20_000);
       const confirmed = await b.renew(waiter, 20_000);
       expect(confirmed).toBeGreaterThan(waiter.validUntil + 20_000 - 2 * b.backend.claimWindow);
       expect(await b.ask(waiter)).toMatchObject({ status: 'granted', fencingToken: waiter.fencingToken });
     });
 
-    it('lasts its full lease once its claim has fetched it by asking, with the same token', async () => {
+    inOrder('lasts its full lease once its claim has fetched it by asking, with the same token', async () => {
       const { b, waiter } = await handOver(20_000);
       const reply = await b.ask(waiter, { lease: 20_000 });
       expect(reply).toMatchObject({ status: 'granted', fencingToken: waiter.fencingToken });

@@ -1,3 +1,4 @@
+import { type BackendCapabilities, allCapabilities } from '../../core/lock-backend.js';
 import { BackendBench } from './backend-bench.js';
 import { callers } from './callers.guarantees.js';
 import { ClientBench } from './client-bench.js';
@@ -17,15 +18,17 @@ import { globalFramework, type TestFramework } from './test-framework.js';
  * without. The backends work on the system's clock, and real time passes: about half a minute.
  * @param open the place where the locks live; opened for each of the three parts, closed after it
  * @param framework default: the global functions of the framework that runs this file
+ * @param capabilities what the backend promises, as it says so itself; default: everything
  * @throws Error where no framework is found
  */
 export function lockBackendConformance(
   open: () => Promise<LockPlace>,
   framework: TestFramework = globalFramework(),
+  capabilities: BackendCapabilities = allCapabilities,
 ): void {
   const { describe } = framework;
   describe('the backend', () => {
-    const bench = new BackendBench(open, framework);
+    const bench = new BackendBench(open, framework, capabilities);
     exclusion(bench);
     queue(bench);
     pushedGrants(bench);
@@ -37,7 +40,7 @@ export function lockBackendConformance(
     ['a client without local hand-off', 0],
   ] as const) {
     describe(title, () => {
-      const bench = new ClientBench(open, framework, maxLocalHandoffs);
+      const bench = new ClientBench(open, framework, capabilities, maxLocalHandoffs);
       callers(bench);
       givingUpAndReEntry(bench);
       holding(bench);

@@ -65,6 +65,14 @@ export class Party implements AsyncDisposable {
     return held(claim, await this.ask(claim, ask));
   }
 
+  /** As `take`, for a lease so short that it may be used up before the answer is there: tried until it is not. */
+  async takeBriefly(name: string, lease: number): Promise<Held> {
+    for (;;) {
+      const held = await ifAnswered(this.take(name, { lease }));
+      if (held) return held;
+    }
+  }
+
   /** Stands in the queue with a claim of its own. */
   async queue(name: string, ask: Ask = {}): Promise<ClaimRef> {
     const claim = this.claim(name);
@@ -116,6 +124,16 @@ export class Party implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.backend.close();
+  }
+}
+
+/** Undefined where the backend could not say. */
+export async function ifAnswered<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'LOCK_UNAVAILABLE') return undefined;
+    throw error;
   }
 }
 

@@ -3,10 +3,10 @@ import { expect } from './expectations.js';
 
 /** Who is served next. */
 export function queue(bench: BackendBench): void {
-  const { describe, it, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, join, joinHearing, unique } = bench;
 
   describe('the queue (G4)', () => {
-    it('hands a released lock to the waiters in order of arrival', async () => {
+    inOrder('hands a released lock to the waiters in order of arrival', async () => {
       const all = await Promise.all(Array.from({ length: 4 }, () => joinHearing()));
       const name = unique();
       const holder = await all[0]!.take(name);
@@ -23,7 +23,7 @@ export function queue(bench: BackendBench): void {
       expect(all.flatMap(({ grants }) => grants).filter((grant) => grant.name === name)).toHaveLength(4);
     });
 
-    it('pushes the grant, with its name, claim and token, in the same step as the release', async () => {
+    inOrder('pushes the grant, with its name, claim and token, in the same step as the release', async () => {
       const [a, b, c] = [await join(), await joinHearing(), await join()];
       const name = `${unique()} {a}:b\r\n🎟️`;
       const holder = await a.take(name);
@@ -35,7 +35,7 @@ export function queue(bench: BackendBench): void {
       expect(grant.validUntil! - performance.now()).toBeLessThan(b.backend.claimWindow);
     });
 
-    it('lets no newcomer overtake a waiter, neither one who waits nor one who tries', async () => {
+    inOrder('lets no newcomer overtake a waiter, neither one who waits nor one who tries', async () => {
       const [a, b, c] = [await join(), await joinHearing(), await joinHearing()];
       const name = unique();
       const holder = await a.take(name);
@@ -49,7 +49,7 @@ export function queue(bench: BackendBench): void {
       await c.pushed(newcomer);
     });
 
-    it('lets no newcomer overtake a waiter when the lease of the holder ran out', async () => {
+    inOrder('lets no newcomer overtake a waiter when the lease of the holder ran out', async () => {
       const [a, b, c] = [await join(), await joinHearing(), await join()];
       const name = unique();
       await a.take(name, { lease: 250 });
@@ -130,7 +130,7 @@ export function queue(bench: BackendBench): void {
       expect(await deaf.ask(waiter)).toMatchObject({ status: 'granted' });
     });
 
-    it('is passed over when it missed its turn, and keeps its place', async () => {
+    inOrder('is passed over when it missed its turn, and keeps its place', async () => {
       const [a, deaf, b, c] = [await join(), await join({ deaf: true }), await joinHearing(), await joinHearing()];
       const name = unique();
       const holder = await a.take(name);

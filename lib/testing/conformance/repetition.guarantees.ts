@@ -3,7 +3,7 @@ import { expect } from './expectations.js';
 
 /** Calls that come again, too late, or from somebody else. */
 export function repetition(bench: BackendBench): void {
-  const { describe, it, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, join, joinHearing, unique } = bench;
 
   describe('repeated calls (G6)', () => {
     it('acquire of a holder answers the same grant again, not a longer one', async () => {
@@ -15,7 +15,7 @@ export function repetition(bench: BackendBench): void {
       if (again.status === 'granted') expect(again.validUntil).toBeLessThan(performance.now() + 5_000);
     });
 
-    it('acquire of a waiter keeps its place', async () => {
+    inOrder('acquire of a waiter keeps its place', async () => {
       const [a, b, c] = [await join(), await joinHearing(), await joinHearing()];
       const name = unique();
       const holder = await a.take(name);
@@ -79,7 +79,7 @@ export function repetition(bench: BackendBench): void {
     const stale = async () => {
       const [a, b, c] = [await join(), await join(), await joinHearing()];
       const name = unique();
-      const old = await a.take(name, { lease: 15 });
+      const old = await a.takeBriefly(name, 15);
       const next = await b.untilGranted(b.claim(name));
       const waiting = await c.queue(name);
       return { name, a, b, c, old, next, waiting };
@@ -107,7 +107,7 @@ export function repetition(bench: BackendBench): void {
       expect(await a.renew(old)).toBe('lost');
     });
 
-    it('stands at the end when it asks again', async () => {
+    inOrder('stands at the end when it asks again', async () => {
       const { a, b, c, old, next, waiting } = await stale();
       await a.reachable();
       expect(await a.ask(old)).toMatchObject({ status: 'queued' });
