@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { VirtualQuorum } from './virtual-quorum.js';
+
+let quorum: VirtualQuorum;
+
+afterEach(async () => {
+  for (const { client } of quorum.clients) await quorum.clock.until(client.shutdown(0));
+});
+
+/** Numbers from 0 to below `bound`, the same ones for the same seed. */
+const dice = (seed: number) => {
+  let state = seed;
+  return (bound: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+};
+
+/** Servers whose clocks differ by up to 80 ms, for tokens: the register of each is ahead of the clock that all share. */
+const skew = (offsets: number[]): void => {
+  quorum.servers.forEach(({ table }, position) => {
+    table.acquire({ name: 'other', claim: 'x:0', lease: 1, reserve: offsets[position]!, patience: 0 });
+  });
+};
+
+/** The tokens of holders one after another, each elected by a majority of its own; some release, some crash. */
+const tokensOfHolders = async (size: number, seed: number, fencing: boolean): Promise<number[]> => {
+  quorum = new VirtualQuorum(size, { fencing });
+  const roll = dice(seed);
+  const client = await quorum.join();
+  const offsets = quorum.servers.map(() => roll(80_000));
+  const tokens: number[] = [];
+  for (let holder = 0; holder < 40; holder++) {
+    skew(offsets);
+    const down = new Set(Array.from({ length: (size - 1) / 2 }, () => roll(size)));
+    client.nodes.forEach((node, position) => {
+      if (down.has(position)) node.fault = 'dead';
+      else if (node.fault === 'dead') node.heal();
+    });
+    const lock = await quorum.clock.until(client.acquire('a', { lease: 50 }));
+    tokens.push(lock.fencingToken);
+    const crashes = roll(2) === 1;
+    if (crashes) await quorum.clock.advance(100);
+    await quorum.clock.until(lock.release());
+    await quorum.clock.advance(20);
+  }
+  return tokens;
+};
+
+const increasing = (tokens: readonly number[]): boolean =>
+  tokens.every((token, index) => index === 0 || token > tokens[index - 1]!);
+
+describe.each([3, 5])('the tokens of a quorum of %i', (size) => {
+  it('increase from holder to holder, whichever majority elects each of them, on servers whose clocks differ', async () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const tokens = await tokensOfHolders(size, seed, true);
+      expect([seed, increasing(tokens)]).toEqual([seed, true]);
+    }
+  });
+
+  it('do not without the second round (`fencing: false`): the largest vote is not enough', async () => {
+    const runs = [];
+    for (let seed = 1; seed <= 10; seed++) runs.push(increasing(await tokensOfHolders(size, seed, false)));
+    expect(runs).toContain(false);
+  });
+
+  it('that were reserved for local hand-offs are below those of the next holder, whichever majority elects it', async () => {
+    quorum = new VirtualQuorum(size);
+    const [a, b] = [await quorum.join(), await quorum.join()];
+    for (const down of [0, size - 1]) {
+      skew(quorum.servers.map((_, position) => (position === down ? 0 : 70_000 - position * 1_000)));
+      const [first, ...others] = await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          const lock = await a.acquire('a', { lease: '1s' });
+          await lock.release();
+          return lock.fencingToken;
+        }),
+      );
+      b.nodes[down]!.fault = 'dead';
+      const lock = await quorum.clock.until(b.acquire('a', { lease: '1s' }));
+      expect(increasing([first!, ...others, lock.fencingToken])).toBe(true);
+      await quorum.clock.until(lock.release());
+      b.nodes[down]!.heal();
+    }
+  });
+});
+
+describe('the round of the token', () => {
+  /** What reached the nodes for one lock and its release. */
+  const costs = async (offsets: number[], fencing: boolean): Promise<Record<string, number>> => {
+    quorum = new VirtualQuorum(3, { fencing });
+    const client = await quorum.join();
+    skew(offsets);
+    await (await quorum.clock.until(client.acquire('a'))).release();
+    await quorum.clock.advance(1);
+    const count = (kind: string): number => client.calls.filter((call) => call === kind).length;
+    return { acquire: count('acquire'), renew: count('renew'), release: count('release') };
+  };
+
+  it('is left out where a majority has voted with the largest token already', async () => {
+    expect(await costs([5_000, 5_000, 0], true)).toEqual({ acquire: 3, renew: 0, release: 3 });
+  });
+
+  it('goes to as many of the nodes that voted lower as a majority needs, and to no other', async () => {
+    expect(await costs([9_000, 5_000, 0], true)).toEqual({ acquire: 3, renew: 1, release: 3 });
+  });
+
+  it('is saved by `fencing: false`', async () => {
+    expect(await costs([9_000, 5_000, 0], false)).toEqual({ acquire: 3, renew: 0, release: 3 });
+  });
+});
