@@ -1,5 +1,6 @@
 export { RedisLockModule } from './redis-lock.module.js';
 export type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
+export type { RedisLockQuorumOptions } from './redis-lock-quorum.options.js';
 export { RedisLockService } from './redis-lock.service.js';
 export { DistributedLock } from './decorators/distributed-lock.decorator.js';
 export type { DistributedLockOptions } from './decorators/distributed-lock.options.js';
@@ -12,6 +13,7 @@ export type { LockKey } from './core/lock-key.js';
 export type {
   AcquireReply,
   AcquireRequest,
+  BackendCapabilities,
   ClaimRef,
   HolderRef,
   HolderSnapshot,
@@ -43,4 +45,6 @@ export {
   LockUnavailableError,
   LockUpgradeError,
   LockWaitTimeoutError,
+  type NodeVote,
+  QuorumNotReachedError,
 } from './errors/lock-errors.js';

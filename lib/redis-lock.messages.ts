@@ -13,9 +13,9 @@ export const moduleRefusals = {
     wrong(`name: ${describe(given)} given; a non-empty string other than '${reserved}' expected.`),
 
   /** ioredis would take it, and connect to this machine. A string is not shown: it may hold a password. */
-  noRedis: (given: string) =>
+  noRedis: (option: string, given: string) =>
     wrong(
-      `redis: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
+      `${option}: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
     ),
 
   /** A prefix that is no string. */
@@ -25,9 +25,26 @@ export const moduleRefusals = {
   besideFactory: (option: string) =>
     wrong(`${option}: stands beside the factory, forRootAsync({ ${option}, useFactory }), not in its answer.`),
 
-  /** `backend` and an option of Redis. */
-  twoPlaces: (option: string) =>
-    wrong(`${option}: stands beside 'backend'; the locks live in one place, give one of the two.`),
+  /** `backend` and an option of Redis, or `quorum` and `redis`. */
+  twoPlaces: (option: string, place: string) =>
+    wrong(`${option}: stands beside '${place}'; the locks live in one place, give one of the two.`),
+
+  /** `commandTimeout` is for one server. */
+  timeoutOfNodes: () => wrong('commandTimeout: stands beside quorum; give quorum.nodeTimeout.'),
+
+  /** `replicas` are of one master; a server of a quorum has none. */
+  replicasOfNodes: () =>
+    wrong('replicas: stands beside quorum; a majority of its servers confirms every lock already.'),
+
+  /** `quorum` without its servers. */
+  noNodes: (given: unknown) =>
+    wrong(`quorum.nodes: ${describe(given)} given; a list of 3, 5 or 7 independent Redis servers expected.`),
+
+  /** A restarted node could vote again while the default lease runs. */
+  shortGuard: (guard: number, lease: number) =>
+    wrong(
+      `quorum.restartGuard: ${guard} ms is shorter than the lease (${lease} ms): a node that was restarted could vote again while it runs. Give at least the longest lease.`,
+    ),
 
   /** `ignoreFindings` is neither `'all'` nor a list. */
   noFindings: (given: unknown) =>

@@ -1,6 +1,5 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { RedisBackend, type RedisBackendOptions } from './backends/redis/index.js';
 import { LockClient } from './core/lock-client.js';
 import { readOptions } from './core/options.js';
 import { FindingLog } from './doctor/finding-log.js';
@@ -20,6 +19,7 @@ import {
   refuseExtras,
   resolveModuleOptions,
 } from './redis-lock.options.js';
+import { placeOf } from './redis-lock.place.js';
 import { RedisLockService } from './redis-lock.service.js';
 import { connectionToken, defaultConnection, serviceToken } from './redis-lock.tokens.js';
 
@@ -130,9 +130,12 @@ function connect(name: string, options: RedisLockAsyncOptions, application: Modu
     return resolved;
   });
   const log = new Logger(RedisLockModule.name);
-  const backend = options.backend ?? new RedisBackend({ ...redisOptions(options), log });
   const nesting = watchNesting(application, name, settings, log);
-  return new LockConnection(new LockClient(backend, settings, log), { name, strict, shutdownTimeout, nesting }, log);
+  return new LockConnection(
+    new LockClient(placeOf(options, log), settings, log),
+    { name, strict, shutdownTimeout, nesting },
+    log,
+  );
 }
 
 function doctorFor(
@@ -144,18 +147,4 @@ function doctorFor(
   const { strict, ignoreFindings } = resolveModuleOptions(options);
   const log = new FindingLog(new Logger(RedisLockModule.name), ignoreFindings);
   return new LockDoctor(application, connection, host, log, strict);
-}
-
-function redisOptions({
-  redis,
-  keyPrefix,
-  commandTimeout,
-  poll,
-}: RedisLockAsyncOptions): Omit<RedisBackendOptions, 'log'> {
-  return {
-    ...(redis !== undefined && { redis }),
-    ...(keyPrefix !== undefined && { keyPrefix }),
-    ...(commandTimeout !== undefined && { commandTimeout }),
-    ...(poll !== undefined && { poll }),
-  };
 }

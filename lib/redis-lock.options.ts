@@ -1,11 +1,11 @@
 import type { LockBackend } from './core/lock-backend.js';
-import { describe } from './core/describe.js';
 import { type Duration, parseDuration } from './core/duration.js';
 import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
 import { parseReplicas, type RedisConnection, type ReplicasOptions } from './backends/redis/index.js';
 import { type LockFindingCode, findingCodes } from './core/lock-finding.js';
 import { inputRefusals } from './core/refusals.js';
 import type { IgnoredFindings } from './doctor/finding-log.js';
+import { assertQuorum, assertRedisConnection, type RedisLockQuorumOptions } from './redis-lock-quorum.options.js';
 import { moduleRefusals as refusals } from './redis-lock.messages.js';
 import { defaultConnection } from './redis-lock.tokens.js';
 
@@ -16,7 +16,9 @@ export interface RedisLockModuleOptions extends LockDefaults {
    * @default 'redis://127.0.0.1:6379'
    */
   redis?: RedisConnection;
-  /** Another place for the locks instead of Redis. Not together with `redis`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`, which are Redis'. */
+  /** Several independent Redis servers instead of one: locks go on while a majority of them can be reached. */
+  quorum?: RedisLockQuorumOptions;
+  /** Another place for the locks instead of Redis. Not together with `redis`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`, which are Redis'. */
   backend?: LockBackend;
   /**
    * Name of the connection, where an application has several: `@InjectRedisLock('billing')`, `connection: 'billing'`.
@@ -121,7 +123,7 @@ export const moduleDefaults = {
 } as const;
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
-const redisNames = ['redis', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
+const redisNames = ['redis', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
 const ownNames = [
   'backend',
   'maxWaiters',
@@ -140,13 +142,15 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
   const given = readOptions('options', options, names);
   assertOnePlace(given);
   assertRedis(given);
+  const defaults = resolveDefaults(given as LockDefaults);
+  if (given.quorum !== undefined) assertQuorum(given.quorum, defaults.lease);
   const { maxWaiters, maxLocalHandoffs, shutdownTimeout, strict, ignoreFindings, checkNesting, httpErrors } = {
     ...moduleDefaults,
     checkNesting: process.env['NODE_ENV'] !== 'production',
     ...withoutUndefined(given),
   };
   return {
-    defaults: resolveDefaults(given as LockDefaults),
+    defaults,
     maxWaiters: wholeNumber('maxWaiters', maxWaiters, 1),
     maxLocalHandoffs: wholeNumber('maxLocalHandoffs', maxLocalHandoffs, 0),
     shutdownTimeout: parseDuration('shutdownTimeout', shutdownTimeout, { min: 0 }),
@@ -173,13 +177,9 @@ export function assertExtras({ name, isGlobal }: { name?: unknown; isGlobal?: un
 /** Its backend checks the same, but only when the application starts. */
 const leastOfRedis = { commandTimeout: 10, poll: 100 } as const;
 
-/** ioredis takes nearly everything, and falls back to localhost for what it does not understand. */
 function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): void {
   const { redis, keyPrefix } = given;
-  const understood = typeof redis === 'string' ? /^(rediss?:\/\/|\/)/.test(redis) : isPlainObject(redis);
-  // A URL may hold a password.
-  if (redis !== undefined && !understood)
-    throw refusals.noRedis(typeof redis === 'string' ? 'this string' : describe(redis));
+  if (redis !== undefined) assertRedisConnection('redis', redis);
   if (keyPrefix !== undefined && typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
   for (const option of ['commandTimeout', 'poll'] as const) {
     if (given[option] !== undefined) parseDuration(option, given[option], { min: leastOfRedis[option] });
@@ -190,8 +190,6 @@ function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): v
   );
 }
 
-const isPlainObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** @throws LockConfigurationError for what stands in a factory's answer, where it comes too late. */
 export function refuseExtras(options: object): void {
   const extra = extraNames.find((name) => name in options);
@@ -199,9 +197,12 @@ export function refuseExtras(options: object): void {
 }
 
 function assertOnePlace(given: { [K in (typeof names)[number]]?: unknown }): void {
+  if (given.quorum !== undefined && given.redis !== undefined) throw refusals.twoPlaces('redis', 'quorum');
+  if (given.quorum !== undefined && given.commandTimeout !== undefined) throw refusals.timeoutOfNodes();
+  if (given.quorum !== undefined && given.replicas !== undefined) throw refusals.replicasOfNodes();
   if (given.backend === undefined) return;
   const extra = redisNames.find((name) => given[name] !== undefined);
-  if (extra) throw refusals.twoPlaces(extra);
+  if (extra) throw refusals.twoPlaces(extra, 'backend');
   if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function')
     throw refusals.noBackend(given.backend);
 }

@@ -23,6 +23,7 @@ const rooms = [
   '',
   'doctor',
   'backends/redis',
+  'backends/quorum',
   'backends/memory',
   'testing',
 ];

@@ -108,6 +108,13 @@ describe('RedisLockModule', () => {
     await expect(taking(app.get(RedisLockService, { strict: false }))).resolves.toBe('a');
   });
 
+  it('hands `replicas` to Redis: without one, no lock counts', async () => {
+    await using app = await start(RedisLockModule.forRoot(onSharedRedis({ replicas: { count: 1, timeout: 50 } })));
+    await expect(app.get(RedisLockService).acquire('a', { wait: 0 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+    });
+  });
+
   it('stays private to the modules that import it with isGlobal: false', async () => {
     @Injectable()
     class User {
@@ -166,6 +173,24 @@ describe('RedisLockModule', () => {
     ['a wrong keyPrefix', { keyPrefix: 7 }, 'keyPrefix: 7'],
     ['a redis that is no URL', { redis: 'localhost' }, 'redis: this string'],
     ['a redis that is a port', { redis: 6379 }, 'redis: 6379'],
+    ['a quorum of one', { quorum: { nodes: ['redis://a'] } }, 'quorum.nodes: 1 given; a quorum has 3, 5 or 7'],
+    ['a quorum of two', { quorum: { nodes: ['redis://a', 'redis://b'] } }, 'quorum.nodes: 2 given'],
+    [
+      'a quorum of four',
+      { quorum: { nodes: ['a', 'b', 'c', 'd'].map((host) => `redis://${host}`) } },
+      'An even number',
+    ],
+    ['a quorum without servers', { quorum: {} }, 'quorum.nodes: undefined given'],
+    ['a quorum with a node that is none', { quorum: { nodes: ['redis://a', 'b', 'c'] } }, 'quorum.nodes: this string'],
+    ['a misspelt option of a quorum', { quorum: { nodes: [], retrydelay: 5 } }, "Did you mean 'retryDelay'?"],
+    ['a quorum beside redis', { quorum: { nodes: [] }, redis: 'redis://h' }, "redis: stands beside 'quorum'"],
+    ['commandTimeout beside a quorum', { quorum: { nodes: [] }, commandTimeout: 100 }, 'give quorum.nodeTimeout'],
+    ['replicas beside a quorum', { quorum: { nodes: [] }, replicas: { count: 1 } }, 'replicas: stands beside quorum'],
+    [
+      'a restartGuard that is shorter than the lease',
+      { quorum: { nodes: ['redis://a', 'redis://b', 'redis://c'], restartGuard: '10s' } },
+      'shorter than the lease (30000 ms)',
+    ],
     ['a backend that is none', { backend: {} }, 'backend: an object'],
     ['a backend beside redis', { backend: { acquire() {} }, redis: 'redis://h' }, "redis: stands beside 'backend'"],
     ['an empty name', { name: '' }, "name: ''"],

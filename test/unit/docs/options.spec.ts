@@ -4,7 +4,9 @@ import ms, { type StringValue } from 'ms';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { readLockOptions } from '../../../lib/decorators/distributed-lock.options.js';
+import { quorumDefaults } from '../../../lib/backends/quorum/index.js';
 import { RedisLockModule } from '../../../lib/redis-lock.module.js';
+import { defaultNodeTimeout } from '../../../lib/redis-lock-quorum.options.js';
 import { moduleDefaults, resolveModuleOptions } from '../../../lib/redis-lock.options.js';
 import { KeptLog } from '../../support/kept-log.js';
 
@@ -52,13 +54,21 @@ function value(cell: string): unknown {
 
 const redisOption = (options: object) => new RedisBackend({ ...options, log: new KeptLog() });
 
+const nodes = [1, 2, 3].map((host) => `redis://${host}`);
+const quorumOption = (options: object) => resolveModuleOptions({ quorum: { nodes, ...options } });
+
 const inModule = table('Module');
+const inQuorum = table('Quorum');
 const inCall = table('Call');
 const inDecorator = table('Decorator');
 
 describe('docs/options.md', () => {
   it('lists every option of the module, and no other', () => {
     expect([...inModule.keys()].sort()).toEqual(known(() => resolveModuleOptions(stranger)).sort());
+  });
+
+  it('lists every option of a quorum, and no other', () => {
+    expect([...inQuorum.keys()].sort()).toEqual(known(() => quorumOption(stranger)).sort());
   });
 
   it('lists every option of a call, and no other', () => {
@@ -85,9 +95,14 @@ describe('docs/options.md', () => {
       redis: `redis://${connection.address}`,
       isGlobal: RedisLockModule.forRoot().global,
     };
-    const documented = [...inModule].filter(([name]) => !['backend', 'name', 'replicas'].includes(name));
+    const documented = [...inModule].filter(([name]) => !['backend', 'name', 'quorum', 'replicas'].includes(name));
     code['checkNesting'] = resolveModuleOptions({}).checkNesting;
     expect(Object.fromEntries(documented.map(([name, row]) => [name, value(row.default)]))).toEqual(code);
+    const ofQuorum = [...inQuorum].filter(([name]) => name !== 'nodes');
+    expect(Object.fromEntries(ofQuorum.map(([name, row]) => [name, value(row.default)]))).toEqual({
+      ...quorumDefaults,
+      nodeTimeout: defaultNodeTimeout,
+    });
   });
 
   it('states the minima of the code: one less is refused', () => {
@@ -108,6 +123,7 @@ describe('docs/options.md', () => {
     for (const [name, row] of withMinimum(inModule)) {
       check(name, row, name === 'commandTimeout' || name === 'poll' ? redisOption : resolveModuleOptions);
     }
+    for (const [name, row] of withMinimum(inQuorum)) check(name, row, quorumOption);
     for (const [name, row] of withMinimum(inCall)) check(name, row, (options) => resolveOptions(options, lockDefaults));
     // Every number has a minimum, so none was left out above.
     const numbers = [
@@ -125,6 +141,11 @@ describe('docs/options.md', () => {
         .map(([name]) => name)
         .sort(),
     ).toEqual(numbers);
+    expect(
+      withMinimum(inQuorum)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['driftFactor', 'nodeTimeout', 'restartGuard', 'retryDelay']);
     expect(
       withMinimum(inCall)
         .map(([name]) => name)
