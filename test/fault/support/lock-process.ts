@@ -13,6 +13,8 @@ export interface LockProcessOptions {
   redis: string;
   /** Whether its client is one of ioredis 5. */
   ioredis5?: boolean;
+  /** Servers of a quorum on which the locks live instead. */
+  nodes?: string[];
   commandTimeout?: number;
   poll?: number;
   env?: Record<string, string>;

@@ -20,24 +20,34 @@ const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
 
+const { QuorumBackend } = (await built(
+  'backends/quorum/index.js',
+)) as typeof import('../../../lib/backends/quorum/index.js');
+
 interface Configuration {
   redis: string;
   /** Whether the client is one of ioredis 5. */
   ioredis5?: boolean;
+  /** Locks live on these servers, not on `redis`. */
+  nodes?: string[];
   commandTimeout?: number;
   poll?: number;
 }
 
-const { ioredis5, ...configuration } = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
+const { ioredis5, nodes, ...redisOptions } = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
 const logged: string[] = [];
 const tell = (message: string): void => void logged.push(message);
-const backend = new RedisBackend({
-  commandTimeout: 2000,
-  poll: 60_000,
-  ...configuration,
-  ...(ioredis5 && { redis: new Redis5(configuration.redis, { lazyConnect: true }) as unknown as Redis }),
-  log: { log: tell, warn: tell, error: tell },
-});
+const log = { log: tell, warn: tell, error: tell };
+const settings = { commandTimeout: 2000, poll: 60_000, ...redisOptions, log };
+const backend = nodes
+  ? new QuorumBackend({
+      nodes: nodes.map((redis) => new RedisBackend({ ...settings, redis, node: { uptime: false } })),
+      log,
+    })
+  : new RedisBackend({
+      ...settings,
+      ...(ioredis5 && { redis: new Redis5(redisOptions.redis, { lazyConnect: true }) as unknown as Redis }),
+    });
 const client = new LockClient(
   backend,
   {
@@ -45,11 +55,7 @@ const client = new LockClient(
     maxWaiters: 10_000,
     maxLocalHandoffs: 16,
   },
-  {
-    log: tell,
-    warn: tell,
-    error: tell,
-  },
+  log,
 );
 const locks = new Map<string, LockHandle>();
 const unhandled: string[] = [];
@@ -74,7 +80,7 @@ interface Contention {
 
 /** `flows` flows that read a number, do something else, and write it back one larger, until the time is up. */
 async function contend({ name, counter, journal, flows, fairness, milliseconds }: Contention): Promise<object> {
-  const redis = new Redis(configuration.redis);
+  const redis = new Redis(redisOptions.redis);
   const options = resolveOptions({ wait: '1m', fairness }, client.defaults);
   const end = performance.now() + milliseconds;
   let calls = 0;

@@ -1,0 +1,11 @@
+import { describe } from '@jest/globals';
+import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
+import { partsOfSuite, QuorumPlace } from './quorum-place.js';
+
+describe('locks over a quorum of five Redis servers, two of which are dead', () =>
+  lockBackendConformance(
+    () => QuorumPlace.open(5, 2),
+    partsOfSuite('the backend', 'a client without local hand-off'),
+    quorumCapabilities,
+  ));

@@ -1,0 +1,57 @@
+import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { LockPlace, PlaceOptions, TestFramework } from 'nestjs-redis-lock/testing';
+import { QuorumBackend } from '../../lib/backends/quorum/index.js';
+import { RedisBackend } from '../../lib/backends/redis/index.js';
+import type { LockBackend } from '../../lib/core/lock-backend.js';
+import { KeptLog } from '../support/kept-log.js';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { deafClient } from './redis-place.js';
+
+/** Locks over a quorum of real Redis servers, some of which are dead. */
+export class QuorumPlace implements LockPlace {
+  private constructor(
+    private readonly servers: readonly RedisServer[],
+    private readonly admins: readonly Redis[],
+  ) {}
+
+  static async open(size: number, dead = 0): Promise<QuorumPlace> {
+    const servers = await Promise.all(Array.from({ length: size }, () => startRedis()));
+    await Promise.all(servers.slice(size - dead).map((server) => server.kill()));
+    return new QuorumPlace(
+      servers,
+      servers.slice(0, size - dead).map(({ url }) => new Redis(url)),
+    );
+  }
+
+  backend({ poll = 5_000, commandTimeout = 5_000, deaf = false }: PlaceOptions = {}): LockBackend {
+    const log = new KeptLog();
+    const nodes = this.servers.map(({ url }) => {
+      const redis = deaf ? deafClient(url) : url;
+      return new RedisBackend({ redis, poll, commandTimeout, node: { uptime: false }, log });
+    });
+    return new QuorumBackend({ nodes, log });
+  }
+
+  async crash(backend: LockBackend, clientId: string): Promise<void> {
+    await backend.close();
+    // The servers may read the end of their connections after commands of others.
+    for (const admin of this.admins) while ((await admin.pubsub('CHANNELS', `*${clientId}`)).length > 0);
+  }
+
+  async close(): Promise<void> {
+    for (const admin of this.admins) admin.disconnect();
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+/** Each part of the client once over a quorum, of three or of five: both over both would take twice the time and show no more. */
+export function partsOfSuite(...titles: string[]): TestFramework {
+  const parts = ['the backend', 'a client', 'a client without local hand-off'];
+  const refused = ['a snapshot', 'a holder that is deprived of its lock', 'inspect', 'forceRelease', 'list'];
+  return {
+    describe: (title, body) =>
+      (titles.includes(title) || !parts.includes(title)) && !refused.includes(title) && describe(title, body),
+    ...{ it, beforeAll, afterEach, afterAll },
+  };
+}

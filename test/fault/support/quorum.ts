@@ -1,0 +1,83 @@
+import { candidateOf } from '../../../lib/backends/quorum/ballot-id.js';
+import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
+import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { LockClient } from '../../../lib/core/lock-client.js';
+import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { type Holder, ServerView } from './server-view.js';
+
+export type QuorumLockerOptions = Partial<Omit<QuorumBackendOptions, 'log' | 'nodes'>> & {
+  nodeTimeout?: number;
+  poll?: number;
+};
+
+/** Real Redis servers that know nothing of each other, and the test's own line to each of them. */
+export class Quorum {
+  private readonly lockers: QuorumLocker[] = [];
+
+  private constructor(
+    readonly servers: readonly RedisServer[],
+    readonly views: readonly ServerView[],
+  ) {}
+
+  static async of(size: number): Promise<Quorum> {
+    const servers = await Promise.all(Array.from({ length: size }, () => startRedis()));
+    return new Quorum(servers, await Promise.all(servers.map((server) => ServerView.of(server))));
+  }
+
+  get urls(): string[] {
+    return this.servers.map(({ url }) => url);
+  }
+
+  /** A lock client on these servers, or on other ways to them. */
+  async join(options: QuorumLockerOptions = {}, urls: readonly string[] = this.urls): Promise<QuorumLocker> {
+    const locker = new QuorumLocker(urls, options);
+    this.lockers.push(locker);
+    await locker.client.start();
+    return locker;
+  }
+
+  /** Who holds the vote of each running server. */
+  async votes(name: string): Promise<Array<Holder | undefined>> {
+    return Promise.all(
+      this.views.map((view, position) => (this.servers[position]!.isRunning ? view.holder(name) : undefined)),
+    );
+  }
+
+  /** How many of the servers have voted for this claim, under whichever id. */
+  async votesFor(name: string, { hold }: LockHandle): Promise<number> {
+    const { claim } = hold.claim;
+    const votes = await this.votes(name);
+    return votes.filter((vote) => vote && candidateOf(vote.claim) === claim).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.lockers.map(({ client }) => client.shutdown(0)));
+    await Promise.all(this.views.map((view) => view[Symbol.asyncDispose]()));
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+/** One lock client in the test's own process. */
+export class QuorumLocker {
+  readonly client: LockClient;
+  /** What a person would read in the log. */
+  readonly log: string[] = [];
+
+  constructor(urls: readonly string[], { nodeTimeout = 2_000, poll = 60_000, ...tuning }: QuorumLockerOptions) {
+    const tell = (message: string): void => void this.log.push(message);
+    const log = { log: tell, warn: tell, error: tell };
+    const node = { uptime: tuning.restartGuard !== undefined };
+    const nodes = urls.map((redis) => new RedisBackend({ redis, commandTimeout: nodeTimeout, poll, node, log }));
+    this.client = new LockClient(
+      new QuorumBackend({ ...tuning, nodes, log }),
+      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+      log,
+    );
+  }
+
+  acquire(name: string, options?: LockOptions): Promise<LockHandle> {
+    return this.client.acquire(name, resolveOptions(options, this.client.defaults));
+  }
+}
