@@ -18,6 +18,13 @@ export const moduleRefusals = {
       `${option}: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
     ),
 
+  /** A client as `cluster`. */
+  clusterClient: () =>
+    wrong('cluster: a client was given; give it as redis, or write cluster: { nodes: [{ host, port }, …] }.'),
+
+  /** `replicas` is for one master. */
+  replicasOfCluster: () => wrong('replicas: works with one server or Sentinel, not with a cluster; leave it out.'),
+
   /** A prefix that is no string. */
   noPrefix: (given: unknown) => wrong(`keyPrefix: ${describe(given)} given, a string expected.`),
 

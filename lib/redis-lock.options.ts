@@ -1,24 +1,36 @@
+import type { Cluster } from 'ioredis';
 import type { LockBackend } from './core/lock-backend.js';
 import { type Duration, parseDuration } from './core/duration.js';
 import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
-import { parseReplicas, type RedisConnection, type ReplicasOptions } from './backends/redis/index.js';
+import {
+  parseReplicas,
+  type RedisClusterOptions,
+  type RedisConnection,
+  type ReplicasOptions,
+} from './backends/redis/index.js';
 import { type LockFindingCode, findingCodes } from './core/lock-finding.js';
 import { inputRefusals } from './core/refusals.js';
 import type { IgnoredFindings } from './doctor/finding-log.js';
 import { assertQuorum, assertRedisConnection, type RedisLockQuorumOptions } from './redis-lock-quorum.options.js';
+import { assertCluster } from './redis-lock-cluster.options.js';
 import { moduleRefusals as refusals } from './redis-lock.messages.js';
 import { defaultConnection } from './redis-lock.tokens.js';
 
 /** What `RedisLockModule.forRoot` takes. `lease`, `wait`, `maxHold`, `fairness` and `onLost` are the defaults of every acquisition. */
 export interface RedisLockModuleOptions extends LockDefaults {
   /**
-   * The Redis that keeps the locks: a URL, ioredis' options, or a client, which is duplicated and never used itself.
+   * The Redis that keeps the locks: a URL, ioredis' options, or a client (Redis or Cluster), whose options are copied; it is never used itself.
    * @default 'redis://127.0.0.1:6379'
    */
-  redis?: RedisConnection;
+  redis?: RedisConnection | Cluster;
+  /** A Redis Cluster, by some of its nodes. Not together with `redis`, `quorum` or `replicas`. */
+  cluster?: RedisClusterOptions;
   /** Several independent Redis servers instead of one: locks go on while a majority of them can be reached. */
   quorum?: RedisLockQuorumOptions;
-  /** Another place for the locks instead of Redis. Not together with `redis`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`, which are Redis'. */
+  /**
+   * Another place for the locks instead of Redis. Not together with `redis`, `cluster`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or
+   * `replicas`, which are Redis'.
+   */
   backend?: LockBackend;
   /**
    * Name of the connection, where an application has several: `@InjectRedisLock('billing')`, `connection: 'billing'`.
@@ -123,7 +135,7 @@ export const moduleDefaults = {
 } as const;
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
-const redisNames = ['redis', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
+const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
 const ownNames = [
   'backend',
   'maxWaiters',
@@ -179,6 +191,7 @@ const leastOfRedis = { commandTimeout: 10, poll: 100 } as const;
 
 function assertRedis(given: { [K in (typeof redisNames)[number]]?: unknown }): void {
   const { redis, keyPrefix } = given;
+  assertCluster(given);
   if (redis !== undefined) assertRedisConnection('redis', redis);
   if (keyPrefix !== undefined && typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
   for (const option of ['commandTimeout', 'poll'] as const) {

@@ -63,6 +63,11 @@ export interface LockBackend {
    */
   list?(startsWith: string): AsyncIterable<readonly string[]>;
   /**
+   * Which of several servers is asked about a name: renewals of one must not wait for another that is silent.
+   * @default all names are on one
+   */
+  nodeOf?(name: string): unknown;
+  /**
    * Looks at what it was given (the server's settings, permissions), once as the application starts. What cannot be looked at is a
    * finding, too: never rejects. It need not bound its time: whoever asks waits for one `commandTimeout` at most.
    * @default nothing is looked at
@@ -87,8 +92,9 @@ export interface LockBackendEvents {
   /**
    * Calls can succeed again, perhaps on a server that has lost everything: who waits should ask, who holds should make sure.
    * @param what `messages` when only grants may have been missed (the subscription was made anew)
+   * @param concerns the names for which this is so. @default all
    */
-  recovered(what?: 'messages'): void;
+  recovered(what?: 'messages', concerns?: (name: string) => boolean): void;
   /** This claim may have been deprived of its lock: whoever holds it should make sure. A hint: late and false ones do no harm. */
   revoked?(claim: ClaimRef): void;
 }

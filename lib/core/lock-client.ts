@@ -70,8 +70,8 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
       granted: (grant) => {
         this.granted(grant);
       },
-      recovered: (what) => {
-        for (const queue of this.everyQueue()) queue.claim?.ask();
+      recovered: (what, concerns) => {
+        for (const queue of this.everyQueue()) if (!concerns || concerns(queue.name)) queue.claim?.ask();
         if (what === 'messages') return;
         this.releases.repeat();
         this.renewal.repeat();

@@ -74,10 +74,14 @@ export class Renewal {
     this.wakeForAll();
   }
 
-  /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */
   private async renew(holds: readonly Hold[]): Promise<void> {
     if (holds.length === 0) return;
     for (const hold of holds) hold.renewAt = Number.POSITIVE_INFINITY;
+    await Promise.all(this.byNode(holds).map((some) => this.renewAtOne(some)));
+  }
+
+  /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */
+  private async renewAtOne(holds: readonly Hold[]): Promise<void> {
     for (let first = 0; first < holds.length; first += batch) {
       // Some may be gone by the time of their batch.
       const some = holds.slice(first, first + batch).filter((hold) => this.holds.has(hold));
@@ -88,6 +92,18 @@ export class Renewal {
       });
     }
     this.wakeForAll();
+  }
+
+  private byNode(holds: readonly Hold[]): ReadonlyArray<readonly Hold[]> {
+    if (!this.backend.nodeOf) return [holds];
+    const nodes = new Map<unknown, Hold[]>();
+    for (const hold of holds) {
+      const node = this.backend.nodeOf(hold.name);
+      const some = nodes.get(node);
+      if (some) some.push(hold);
+      else nodes.set(node, [hold]);
+    }
+    return [...nodes.values()];
   }
 
   private wakeForAll(): void {

@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 
+const text = (): string => readFileSync(new URL('../../docs/guarantees.md', import.meta.url), 'utf8');
+
 /** The smallest ACL's rules as docs/guarantees.md gives them: what stands there is what is tested. */
 export function documentedRules(): string[] {
-  const text = readFileSync(new URL('../../docs/guarantees.md', import.meta.url), 'utf8');
-  const command = /^ACL SETUSER locks on >secret resetkeys resetchannels (.+)$/m.exec(text)?.[1];
+  const command = /^ACL SETUSER locks on >secret resetkeys resetchannels (.+)$/m.exec(text())?.[1];
   if (command === undefined) throw new Error('docs/guarantees.md has no ACL SETUSER line');
   return command.split(' ');
+}
+
+/** What a cluster needs besides. */
+export function clusterRules(): string[] {
+  const rules = /^- A cluster needs `(.+?)` besides/m.exec(text())?.[1];
+  if (rules === undefined) throw new Error('docs/guarantees.md does not say what a cluster needs besides');
+  return rules.split(' ');
 }

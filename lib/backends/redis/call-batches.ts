@@ -19,7 +19,7 @@ type AcquireCall = ScriptCall<AcquireRequest>;
 type ReleaseCall = ScriptCall<ReleaseRequest>;
 
 /** Calls that stand together in one command. */
-type Batch =
+export type Batch =
   | { readonly script: 'acquire'; readonly calls: AcquireCall[] }
   | { readonly script: 'release'; readonly calls: ReleaseCall[] };
 
@@ -36,7 +36,7 @@ export const late = redisReasons.late();
  * fraction of a command each, a single one goes out as it is. The order of the calls is kept.
  */
 export class CallBatches {
-  private batches: Batch[] = [];
+  protected batches: Batch[] = [];
 
   /** @param patience ms after which a waiter that did not ask again counts as dead */
   constructor(
@@ -47,19 +47,24 @@ export class CallBatches {
   ) {}
 
   acquire(call: AcquireCall): void {
-    const last = this.batches.at(-1);
+    const last = this.lastFor(call.name);
     // A release may belong to a question just before it: what is of one kind is only put together where it stands together.
     if (last?.script === 'acquire') last.calls.push(call);
-    else this.open({ script: 'acquire', calls: [call] });
+    else this.open({ script: 'acquire', calls: [call] }, call.name);
   }
 
   release(call: ReleaseCall): void {
-    const last = this.batches.at(-1);
+    const last = this.lastFor(call.name);
     if (last?.script === 'release') last.calls.push(call);
-    else this.open({ script: 'release', calls: [call] });
+    else this.open({ script: 'release', calls: [call] }, call.name);
   }
 
-  private open(batch: Batch): void {
+  /** The last batch that a call for this name could join. */
+  protected lastFor(_name: string): Batch | undefined {
+    return this.batches.at(-1);
+  }
+
+  protected open(batch: Batch, _name: string): void {
     if (this.batches.push(batch) === 1) process.nextTick(this.flush);
   }
 
@@ -87,7 +92,8 @@ export class CallBatches {
     const keyCount = command.length;
     let tokens = 0;
     for (const { request } of calls) tokens += 1 + request.reserve;
-    command.push(connection.latestUseful(sentAt), this.keys.channels, tokens, claimsOf(calls), this.termsOf(calls));
+    const channels = this.keys.channelsFor(calls);
+    command.push(connection.latestUseful(sentAt), channels, tokens, claimsOf(calls), this.termsOf(calls));
     const confirmed = this.replicas?.ask();
     // Looked at below, when there is a grant to confirm.
     confirmed?.catch(() => undefined);
@@ -109,7 +115,7 @@ export class CallBatches {
     const sentAt = performance.now();
     const command: Array<string | number> = this.keys.forScript(calls);
     const keyCount = command.length;
-    command.push(this.keys.channels, claimsOf(calls));
+    command.push(this.keys.channelsFor(calls), claimsOf(calls));
     if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {

@@ -48,6 +48,7 @@ export class CommandConnection {
     private readonly log: LockLog,
     private readonly onUsable: () => void,
     private readonly node?: { readonly uptime: boolean },
+    private readonly shard?: { wentDown(): void },
   ) {
     this.address = addressOf(redis);
     redis.on('error', (error) => {
@@ -139,6 +140,12 @@ export class CommandConnection {
     return this.redis.info();
   }
 
+  /** Which node of the cluster serves which slots, as this one knows it: CLUSTER SLOTS. */
+  slots(): Promise<unknown> {
+    this.begin();
+    return this.redis.cluster('SLOTS').then(this.answered, this.failed);
+  }
+
   /** How many replicas have what was sent on this connection: answered when `count` have, or after `timeout` ms. */
   copies(count: number, timeout: number): Promise<number> {
     this.begin();
@@ -201,7 +208,7 @@ export class CommandConnection {
       this.end();
     }
     if (this.closed) return;
-    if (this.told) this.log.log(redisLines[this.node ? 'nodeBack' : 'back'](this.address));
+    if (this.told) this.log.log(this.lines.back(this.address));
     this.told = false;
     this.usable = true;
     this.usableSince = performance.now();
@@ -223,11 +230,18 @@ export class CommandConnection {
     this.usable = false;
     this.silentSince ??= performance.now();
     if (this.closed) return this.wakeWaiters();
+    this.shard?.wentDown();
     if (!this.told) {
       this.told = true;
       const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      this.log.warn(redisLines[this.node ? 'nodeAway' : 'away'](this.address, why));
+      this.log.warn(this.lines.away(this.address, why));
     }
+  }
+
+  private get lines(): Pick<typeof redisLines, 'away' | 'back'> {
+    const { shardAway, shardBack, nodeAway, nodeBack } = redisLines;
+    if (this.shard) return { away: shardAway, back: shardBack };
+    return this.node ? { away: nodeAway, back: nodeBack } : redisLines;
   }
 
   private wakeWaiters(): void {

@@ -52,12 +52,16 @@ function isOlder(version: string, least: string): boolean {
  * Subscribes once, as a waiter will: a missing permission shows now, and not as slow hand-offs. Never rejects.
  * @param redis a connection for nothing else; it is ended
  */
-export async function examineMessages(redis: Redis, channel: string): Promise<LockFinding[]> {
+export async function examineMessages(
+  redis: Redis,
+  channel: string,
+  subscribe: (redis: Redis, channel: string) => Promise<unknown>,
+): Promise<LockFinding[]> {
   // Without a listener ioredis prints; the command connection sees the same server, and tells.
   redis.on('error', () => undefined);
   try {
     await redis.connect();
-    await redis.subscribe(channel);
+    await subscribe(redis, channel);
     return [];
   } catch (error) {
     return isRefused(error) ? [findings.noMessages(addressOf(redis), (error as Error).message)] : [];

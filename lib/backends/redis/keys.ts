@@ -12,8 +12,8 @@ export interface KeySpace {
   forLock(name: string): readonly [record: string, queue: string, waiters: string];
   /** The KEYS of a script that serves some claims: the register, then all records, all queues, all waiters. */
   forScript(claims: ReadonlyArray<{ readonly name: string }>): string[];
-  /** The same for the rehearsal of one client, on a name that no lock can have. */
-  forRehearsal(clientId: string): string[];
+  /** The same for the rehearsal of one client, on a name that no lock can have, and the prefix of channels that goes with it. */
+  forRehearsal(clientId: string): { readonly names: string[]; readonly channels: string };
   /** A glob pattern of the record keys of all names that begin so, and of no other key. */
   recordsOf(startsWith: string): string;
   /** The lock name of a record key of this key space. */
@@ -22,10 +22,21 @@ export interface KeySpace {
   readonly register: string;
   /** Grants for a client are published on this prefix and its id. */
   readonly channels: string;
+  /** The prefix for a script that serves some claims. */
+  channelsFor(claims: ReadonlyArray<{ readonly name: string }>): string;
+  /** What keys and channels of this layout alone begin with. */
+  readonly own: string;
+}
+
+/** The KEYS of a script for one name. */
+export function keysOfOne(register: string, record: string): string[] {
+  return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
 }
 
 export function keySpace(prefix: string): KeySpace {
+  const own = `${prefix}${layout}:`;
   const register = `${prefix}token-register`;
+  const channels = `${own}client:`;
   // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
   const recordOf = (name: string): string =>
     name.startsWith('}') || name.startsWith(':') ? `${prefix}{:${name}}` : `${prefix}{${name}}`;
@@ -47,8 +58,7 @@ export function keySpace(prefix: string): KeySpace {
       return keys;
     },
     forRehearsal(clientId) {
-      const record = `${prefix}${layout}:rehearsal:{${clientId}}`;
-      return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
+      return { names: keysOfOne(register, `${own}rehearsal:{${clientId}}`), channels };
     },
     recordsOf(startsWith) {
       const open = startsWith === '' ? `${prefix}{` : recordOf(startsWith).slice(0, -1);
@@ -60,6 +70,8 @@ export function keySpace(prefix: string): KeySpace {
       return name.startsWith(':') ? name.slice(1) : name;
     },
     register,
-    channels: `${prefix}${layout}:client:`,
+    channels,
+    channelsFor: () => channels,
+    own,
   };
 }

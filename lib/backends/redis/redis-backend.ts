@@ -42,7 +42,7 @@ import {
   decodeRevocation,
   failureIn,
 } from './replies.js';
-import { Subscriber } from './subscriber.js';
+import { type Listener, type ListenerEvents, Subscriber } from './subscriber.js';
 
 export interface RedisBackendOptions {
   /** @default 'redis://127.0.0.1:6379' */
@@ -60,12 +60,27 @@ export interface RedisBackendOptions {
   log: LockLog;
 }
 
+/** How a server is talked to: one that stands by itself, or one of a cluster. */
+export interface RedisDialect {
+  keys(prefix: string): KeySpace;
+  /** @param patience ms after which a waiter that did not ask again counts as dead */
+  calls(connection: CommandConnection, patience: number): CallBatches;
+  /** @param connect makes a connection, not opened yet */
+  listener(connect: () => Redis, clientId: string, patience: number, events: ListenerEvents): Listener;
+  /** Subscribes to a channel, as a listener does. */
+  subscribe(redis: Redis, channel: string): Promise<unknown>;
+  /** The connection is lost: another server may answer in the place of this one. */
+  wentDown(): void;
+}
+
 /** Longest time in ms that a grant lasts for a waiter of which nothing is heard: `window` in scripts/includes/serve.lua. */
-const claimWindow = 3000;
+export const claimWindow = 3000;
 /** Age (ms) up to which a bound of the server's clock is good: 1000 ppm of drift in it are what `certainUntil` leaves unused of a window. */
 const longestBoundAge = 5000;
 /** Pause (ms) before a server that is busy or loading is asked again. */
-const passingPause = 100;
+export const passingPause = 100;
+
+const plain: Pick<RedisDialect, 'subscribe'> = { subscribe: (redis, channel) => redis.subscribe(channel) };
 
 const defaultRedis = 'redis://127.0.0.1:6379';
 
@@ -77,19 +92,23 @@ export class RedisBackend implements LockBackend {
 
   private readonly keys: KeySpace;
   private readonly calls: CallBatches;
-  private readonly connection: CommandConnection;
+  readonly connection: CommandConnection;
   private readonly replicas: ReplicaConfirmation | undefined;
   private readonly views: RedisViews;
-  private subscriber: Subscriber | undefined;
+  private subscriber: Listener | undefined;
   /** The examination's own connection, while it lasts. */
   private visitor: Redis | undefined;
   private events: LockBackendEvents | undefined;
 
-  constructor(private readonly options: RedisBackendOptions) {
+  constructor(
+    private readonly options: RedisBackendOptions,
+    private readonly dialect?: RedisDialect,
+  ) {
     const { redis = defaultRedis, keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
     this.poll = parseDuration('poll', poll, { min: 100 });
-    this.keys = keySpace(keyPrefixOf(redis) + keyPrefix);
+    const prefix = keyPrefixOf(redis) + keyPrefix;
+    this.keys = dialect ? dialect.keys(prefix) : keySpace(prefix);
     this.connection = new CommandConnection(
       createConnection(redis, this.commandTimeout),
       this.commandTimeout,
@@ -98,10 +117,13 @@ export class RedisBackend implements LockBackend {
         this.events?.recovered();
       },
       options.node,
+      dialect,
     );
     const terms = parseReplicas(options.replicas, this.commandTimeout);
     this.replicas = terms && new ReplicaConfirmation(this.connection, terms);
-    this.calls = new CallBatches(this.connection, this.keys, 2 * this.poll + this.commandTimeout, this.replicas);
+    this.calls =
+      dialect?.calls(this.connection, this.patience) ??
+      new CallBatches(this.connection, this.keys, this.patience, this.replicas);
     this.views = new RedisViews(this.connection, this.keys);
   }
 
@@ -115,20 +137,15 @@ export class RedisBackend implements LockBackend {
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
     this.events = events;
-    this.subscriber = new Subscriber(
-      createConnection(this.options.redis ?? defaultRedis, this.commandTimeout),
-      this.keys.channels + clientId,
-      this.commandTimeout,
-      (message) => {
-        this.received(message);
-      },
-      () => {
-        events.recovered('messages');
-      },
-      (error) => {
-        this.options.log.error(toLockError(error, this.connection.address).message);
-      },
-    );
+    const connect = (): Redis => createConnection(this.options.redis ?? defaultRedis, this.commandTimeout);
+    const heard: ListenerEvents = {
+      message: (message) => this.received(message),
+      subscribed: (concerns) => events.recovered('messages', concerns),
+      refused: (error) => this.options.log.error(toLockError(error, this.connection.address).message),
+    };
+    this.subscriber =
+      this.dialect?.listener(connect, clientId, this.patience, heard) ??
+      new Subscriber(connect(), this.keys.channels + clientId, this.commandTimeout, heard);
     await this.connection.start();
     await rehearse(this.connection, this.keys, clientId);
     if (this.replicas) await this.replicas.rehearse(this.options.log);
@@ -160,8 +177,10 @@ export class RedisBackend implements LockBackend {
 
   async examine(): Promise<readonly LockFinding[]> {
     const visitor = (this.visitor = createConnection(this.options.redis ?? defaultRedis, this.commandTimeout));
-    const channel = this.keys.channels + randomUUID();
-    return (await Promise.all([examineSettings(this.connection), examineMessages(visitor, channel)])).flat();
+    const { subscribe } = this.dialect ?? plain;
+    const stranger = randomUUID();
+    const channel = this.keys.forRehearsal(stranger).channels + stranger;
+    return (await Promise.all([examineSettings(this.connection), examineMessages(visitor, channel, subscribe)])).flat();
   }
 
   async close(): Promise<void> {
@@ -261,8 +280,8 @@ export class RedisBackend implements LockBackend {
     sentAt: number,
     { rest, heard }: { readonly rest: number; readonly heard: boolean },
   ): AcquireReply {
-    this.subscriber?.listen();
-    if (!heard) this.subscriber?.missed(sentAt);
+    this.subscriber?.listen(request.name);
+    if (!heard) this.subscriber?.missed(sentAt, request.name);
     else if (request.again) void this.subscriber?.check();
     // Nobody may tell us: when the holder's lease has ended (Redis ends it after its last millisecond), and now and then anyway.
     const pause = Math.min(rest + 2, this.poll, heard ? Number.POSITIVE_INFINITY : claimWindow / 3);

@@ -26,7 +26,7 @@ export class RedisViews {
     const named = holders.flatMap(({ claim, fencingToken }) => [claim, fencingToken]);
     const { reply } = await commandFor<string[]>(this.connection, 'revoke', name, () => [
       ...keys,
-      this.keys.channels,
+      this.keys.channelsFor([{ name }]),
       ...named,
     ]);
     return reply;

@@ -73,9 +73,43 @@ export const redisRefusals = {
       `replicas.timeout: ${timeout} ms given, at most a third of commandTimeout (${commandTimeout} ms) expected. Give the replicas less time, or commands more.`,
     ),
 
-  /** `redis` is a Cluster client. */
+  /** `redis` is a Cluster client where one server is needed: a node of a quorum. */
   cluster: () =>
     new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.'),
+
+  /** `cluster.nodes` names no node. A string is not shown: it may hold a password. */
+  clusterNodes: (given: unknown) =>
+    new LockConfigurationError(
+      `cluster.nodes: ${typeof given === 'string' ? 'a string' : describe(given)} given; a list of some of the cluster's nodes expected, such as [{ host: '10.0.0.1', port: 6379 }].`,
+    ),
+
+  /** One of `cluster.nodes`. */
+  clusterNode: (given: unknown) =>
+    new LockConfigurationError(
+      `cluster.nodes: ${describe(given)} given; { host, port }, a URL or a port expected for each node.`,
+    ),
+
+  /** `cluster.options` is no object. */
+  clusterOptions: (given: unknown) =>
+    new LockConfigurationError(`cluster.options: ${describe(given)} given; options of ioredis' Cluster expected.`),
+
+  /** `cluster.options.useSRVRecords` is not followed. */
+  clusterRecords: () =>
+    new LockConfigurationError(
+      'cluster.options.useSRVRecords: is not followed here; name some of the nodes by host and port.',
+    ),
+
+  /** `keyPrefix` in a cluster: a brace that is no hash tag. */
+  clusterPrefix: (prefix: string) =>
+    new LockConfigurationError(
+      `keyPrefix: ${printable(prefix)} has a '{' that begins no hash tag, so the keys of a lock would be on different nodes of the cluster. Leave the brace out.`,
+    ),
+
+  /** `cluster` leads to a server that is none of a cluster. */
+  noCluster: (address: string) =>
+    new LockConfigurationError(
+      `cluster: Redis at ${address} does not run as a cluster (cluster-enabled no); give it as redis.`,
+    ),
 } as const;
 
 /** Why Redis did not answer: what stands in the brackets above. */
@@ -85,6 +119,9 @@ export const redisReasons = {
 
   /** A half-open connection, or a server that hangs: the connection is made anew. */
   noAnswer: (ms: number) => new Error(`no answer within ${ms} ms (option commandTimeout)`),
+
+  /** A node that is not (yet) part of the cluster. */
+  noSlots: () => new Error('it knows of no slots'),
 
   /** The command lay for longer than `commandTimeout` before Redis ran it, which then changed nothing: a slow link or a stalled server. */
   late: () => new Error('the question reached it too late'),
@@ -133,6 +170,9 @@ export const redisLines = {
   /** Its end. */
   back: (address: string) => `Redis at ${address} answers again; locks are available.`,
 
+  /** A node of a cluster that was away is not waited for any more. */
+  replaced: (address: string) => `Redis at ${address} serves no slots any more; other nodes of the cluster do.`,
+
   /** Warning at the start: the option `replicas` asks for more than there are. */
   fewReplicas: (address: string, confirmed: number, count: number) =>
     `${confirmed} replicas of Redis at ${address} answer, and ${count} are asked for (option replicas): until there are enough, locks answer LOCK_UNAVAILABLE.`,
@@ -143,4 +183,11 @@ export const redisLines = {
 
   /** Its end. */
   nodeBack: (address: string) => `Redis at ${address}, a node of the quorum, answers again.`,
+
+  /** Warning, once for an outage of a node of a cluster. */
+  shardAway: (address: string, why: string) =>
+    `Redis at ${address}, a node of the cluster, is not reachable${why}; locks in its slots answer LOCK_UNAVAILABLE until it is back, or replaced. It is tried again by itself.`,
+
+  /** Its end. */
+  shardBack: (address: string) => `Redis at ${address}, a node of the cluster, answers again.`,
 } as const;

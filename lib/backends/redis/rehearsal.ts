@@ -9,18 +9,18 @@ import { failureIn } from './replies.js';
  * @throws LockConfigurationError with what Redis refuses. Whatever else fails here fails again, and is told, when locks are used.
  */
 export async function rehearse(connection: CommandConnection, keys: KeySpace, clientId: string): Promise<void> {
-  const names = keys.forRehearsal(clientId);
+  const { names, channels } = keys.forRehearsal(clientId);
   const terms = '1000 1 1000';
   const holder = `${clientId}:rehearsal-1`;
   const waiter = `${clientId}:rehearsal-2`;
   const ask = async (claim: string): Promise<string> => {
     const notAfter = connection.latestUseful(performance.now());
-    const args = [...names, notAfter, keys.channels, 2, claim, terms];
+    const args = [...names, notAfter, channels, 2, claim, terms];
     const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
     return worked(reply);
   };
   const release = async (claim: string): Promise<void> => {
-    worked(await connection.run('release', 4, [...names, keys.channels, claim]));
+    worked(await connection.run('release', 4, [...names, channels, claim]));
   };
   try {
     await ask(holder);

@@ -112,6 +112,14 @@ end
 local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
+local function way_to(channel)
+local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+if shard and not shard.err and shard[2] > 0 then
+return 'SPUBLISH', true
+end
+local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
 local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
@@ -129,14 +137,18 @@ if not alive_until or alive_until < now_ms then
 leave_queue(claim)
 else
 local channel = channel_of(claim)
-if standing == 'asked' or (standing == 'heard' and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0) then
+local way, heard
+if standing ~= 'deaf' then
+way, heard = way_to(channel)
+end
+if heard or standing == 'asked' then
 local length = math.min(lease, window)
 local ok, token, top = pcall(grant, claim, length, 'provisional', reserve)
 if not ok then
 return nil
 end
 write_waiter(claim, alive_until, lease, reserve, 'deaf')
-redis.call('PUBLISH', channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
+redis.call(way, channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
 return claim
 end
 if standing ~= 'deaf' then
@@ -173,7 +185,8 @@ end
 if patience == 0 then
 return 'contended ' .. (expiry - now_ms)
 end
-local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
+local _, heard = way_to(channel_of(claim))
+local standing = heard and 'heard' or 'asked'
 if not redis.call('ZRANK', queue_key, claim) then
 local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0
 redis.call('ZADD', queue_key, math.max(last + 1, now), claim)
@@ -190,7 +203,7 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '8bfadea7d0d3e9115f3a28cc1946c38cd95a2059',
+    sha1: 'd501af37856957ece4cb412f00b6f5b6bfa47be5',
   },
   inspect: {
     source: `local names = (#KEYS - 1) / 3
@@ -231,6 +244,14 @@ end
 local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
+local function way_to(channel)
+local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+if shard and not shard.err and shard[2] > 0 then
+return 'SPUBLISH', true
+end
+local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
 local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
@@ -268,7 +289,7 @@ return reply
 end
 choose(1)
 return isolated(inspect, tonumber(ARGV[1]))`,
-    sha1: 'c71b93340e173a51448d1990cc446c2982792363',
+    sha1: '624598af40e72aeed228d3a77615814a418362ac',
   },
   release: {
     source: `local channel_prefix = ARGV[1]
@@ -374,6 +395,14 @@ end
 local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
+local function way_to(channel)
+local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+if shard and not shard.err and shard[2] > 0 then
+return 'SPUBLISH', true
+end
+local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
 local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
@@ -391,14 +420,18 @@ if not alive_until or alive_until < now_ms then
 leave_queue(claim)
 else
 local channel = channel_of(claim)
-if standing == 'asked' or (standing == 'heard' and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0) then
+local way, heard
+if standing ~= 'deaf' then
+way, heard = way_to(channel)
+end
+if heard or standing == 'asked' then
 local length = math.min(lease, window)
 local ok, token, top = pcall(grant, claim, length, 'provisional', reserve)
 if not ok then
 return nil
 end
 write_waiter(claim, alive_until, lease, reserve, 'deaf')
-redis.call('PUBLISH', channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
+redis.call(way, channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
 return claim
 end
 if standing ~= 'deaf' then
@@ -434,7 +467,7 @@ choose(left[1])
 reply[left[1]] = isolated(release, left[2], left[3])
 end
 return reply`,
-    sha1: '640ece9a3427b3d797bc9772b2aa8bd443f797e4',
+    sha1: '1012c9664b65edf0a5751bab8dfc8262d3c2faa7',
   },
   renew: {
     source: `local names = (#KEYS - 1) / 3
@@ -587,6 +620,14 @@ end
 local function channel_of(claim)
 return channel_prefix .. string.match(claim, '^[^:]+')
 end
+local function way_to(channel)
+local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+if shard and not shard.err and shard[2] > 0 then
+return 'SPUBLISH', true
+end
+local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
 local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
@@ -604,14 +645,18 @@ if not alive_until or alive_until < now_ms then
 leave_queue(claim)
 else
 local channel = channel_of(claim)
-if standing == 'asked' or (standing == 'heard' and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0) then
+local way, heard
+if standing ~= 'deaf' then
+way, heard = way_to(channel)
+end
+if heard or standing == 'asked' then
 local length = math.min(lease, window)
 local ok, token, top = pcall(grant, claim, length, 'provisional', reserve)
 if not ok then
 return nil
 end
 write_waiter(claim, alive_until, lease, reserve, 'deaf')
-redis.call('PUBLISH', channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
+redis.call(way, channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
 return claim
 end
 if standing ~= 'deaf' then
@@ -645,12 +690,14 @@ if dropped[1] then
 serve(nil)
 end
 for _, claim in ipairs(dropped) do
-redis.call('PUBLISH', channel_of(claim), 'revoked ' .. claim .. ' ' .. record_key)
+local channel = channel_of(claim)
+local way = way_to(channel)
+redis.call(way, channel, 'revoked ' .. claim .. ' ' .. record_key)
 end
 return dropped
 end
 choose(1)
 return isolated(revoke)`,
-    sha1: '1134e2c6ff55680df1025d42d2ec15e49792792f',
+    sha1: '7afc4654a075afcc678ccaf6fbc081b6d089914b',
   },
 } as const;

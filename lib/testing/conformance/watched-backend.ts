@@ -42,6 +42,10 @@ export class WatchedBackend implements LockBackend {
     return this.inner.claimWindow;
   }
 
+  nodeOf(name: string): unknown {
+    return this.inner.nodeOf?.(name);
+  }
+
   /** Everything that was asked so far. */
   get requests(): number {
     return this.acquires.length + this.releases.length + this.renewals.length;

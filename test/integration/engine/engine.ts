@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
+import {
+  ClusterBackend,
+  type ClusterBackendOptions,
+  RedisBackend,
+  type RedisBackendOptions,
+} from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';
@@ -9,6 +14,7 @@ import { WatchedBackend } from '../../../lib/testing/conformance/watched-backend
 import { KeptLog } from '../../support/kept-log.js';
 
 export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {
+  cluster?: ClusterBackendOptions['cluster'];
   maxLocalHandoffs?: number;
 }
 
@@ -18,8 +24,14 @@ export class Engine implements AsyncDisposable {
   readonly backend: WatchedBackend;
   readonly client: LockClient;
 
-  constructor({ maxLocalHandoffs = 16, commandTimeout = 5_000, ...options }: EngineOptions) {
-    this.backend = new WatchedBackend(new RedisBackend({ ...options, commandTimeout, log: this.log }));
+  constructor({ maxLocalHandoffs = 16, commandTimeout = 5_000, cluster, ...options }: EngineOptions) {
+    const { log } = this;
+    this.byName = cluster !== undefined;
+    this.backend = new WatchedBackend(
+      cluster
+        ? new ClusterBackend({ ...options, cluster, commandTimeout, log })
+        : new RedisBackend({ ...options, commandTimeout, log }),
+    );
     this.client = new LockClient(
       this.backend,
       { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs },
@@ -45,14 +57,16 @@ export class Engine implements AsyncDisposable {
     const answers = (): number =>
       this.backend.acquires.filter((call) => call.name === name && call.reply?.status === 'queued').length;
     const before = answers();
-    // The first wait of a client asks, subscribes, and asks again; later ones ask once.
-    const needed = this.subscribed ? 1 : 2;
+    // The first wait of a client (in a cluster: in a slot) asks, subscribes, and asks again; later ones ask once.
+    const where = this.byName ? name : 'all';
+    const needed = this.subscribed.has(where) ? 1 : 2;
     await this.backend.until(() => answers() >= before + needed);
-    this.subscribed = true;
+    this.subscribed.add(where);
     return { lock };
   }
 
-  private subscribed = false;
+  private readonly byName: boolean;
+  private readonly subscribed = new Set<string>();
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.shutdown(0);

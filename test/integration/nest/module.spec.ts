@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { Cluster } from 'ioredis';
 import {
   DistributedLock,
   InjectRedisLock,
@@ -154,7 +155,7 @@ describe('RedisLockModule', () => {
 
   const wrong: Array<[string, unknown, string]> = [
     ['a misspelt option', { leese: '5s' }, "Did you mean 'lease'?"],
-    ['an option of a later version', { cluster: { nodes: [] } }, "no option 'cluster'"],
+    ['an option that is none', { clusters: { nodes: [] } }, "no option 'clusters'"],
     ['a wrong lease', { lease: 0 }, 'lease: 0'],
     ['an endless lease', { lease: Infinity }, 'lease: Infinity'],
     ['a wrong wait', { wait: -1 }, 'wait: -1'],
@@ -163,6 +164,14 @@ describe('RedisLockModule', () => {
     ['a wrong onLost', { onLost: 'ignore' }, 'onLost:'],
     ['a wrong maxWaiters', { maxWaiters: 0 }, 'maxWaiters: 0'],
     ['a wrong commandTimeout', { commandTimeout: 'soon' }, "commandTimeout: 'soon'"],
+    ['a cluster without nodes', { cluster: { nodes: [] } }, 'cluster.nodes'],
+    ['a node that is none', { cluster: { nodes: [true] } }, 'cluster.nodes: true'],
+    ['an unknown option of a cluster', { cluster: { nodes: [7000], optoins: {} } }, "'options'"],
+    ['options of a cluster that are none', { cluster: { nodes: [7000], options: 1 } }, 'cluster.options: 1'],
+    ['a cluster by SRV records', { cluster: { nodes: ['a'], options: { useSRVRecords: true } } }, 'useSRVRecords'],
+    ['a cluster and a server', { cluster: { nodes: [7000] }, redis: 'redis://127.0.0.1:1' }, "beside 'redis'"],
+    ['replicas of a cluster', { cluster: { nodes: [7000] }, replicas: { count: 1, timeout: 100 } }, 'replicas: works'],
+    ['a client as cluster', { cluster: new Cluster([7000], { lazyConnect: true }) }, 'give it as redis'],
     ['no replica', { replicas: { count: 0, timeout: 100 } }, 'replicas.count: 0'],
     ['no time for replicas', { replicas: { count: 1 } }, 'replicas.timeout'],
     ['too much time for replicas', { replicas: { count: 1, timeout: '1s' } }, 'replicas.timeout: 1000 ms'],

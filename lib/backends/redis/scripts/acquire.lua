@@ -106,7 +106,8 @@ local function ask(claim, lease, reserve, patience)
   end
 
   -- Nobody listens on the claim's channel: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
-  local standing = redis.call('PUBSUB', 'NUMSUB', channel_of(claim))[2] > 0 and 'heard' or 'asked'
+  local _, heard = way_to(channel_of(claim))
+  local standing = heard and 'heard' or 'asked'
   if not redis.call('ZRANK', queue_key, claim) then
     -- When it came, and in any case behind those who are there: the clock may have gone back.
     local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0

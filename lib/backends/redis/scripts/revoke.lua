@@ -42,7 +42,9 @@ local function revoke()
     serve(nil)
   end
   for _, claim in ipairs(dropped) do
-    redis.call('PUBLISH', channel_of(claim), 'revoked ' .. claim .. ' ' .. record_key)
+    local channel = channel_of(claim)
+    local way = way_to(channel)
+    redis.call(way, channel, 'revoked ' .. claim .. ' ' .. record_key)
   end
   return dropped
 end

@@ -25,6 +25,17 @@ local function channel_of(claim)
   return channel_prefix .. string.match(claim, '^[^:]+')
 end
 
+-- The command that sends messages on a channel from here, and whether anybody listens at this very server. In a cluster, and only there, the
+-- prefix of channels ends in the tag of a slot: messages stay in its shard, where the server (Redis 7) and whoever listens can do that.
+local function way_to(channel)
+  local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+  if shard and not shard.err and shard[2] > 0 then
+    return 'SPUBLISH', true
+  end
+  local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+  return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
+
 -- Answers whether the claim stood in the queue.
 local function leave_queue(claim)
   redis.call('HDEL', waiters_key, claim)

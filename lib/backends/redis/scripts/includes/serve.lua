@@ -19,7 +19,11 @@ local function serve(caller)
       leave_queue(claim)
     else
       local channel = channel_of(claim)
-      if standing == 'asked' or (standing == 'heard' and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0) then
+      local way, heard
+      if standing ~= 'deaf' then
+        way, heard = way_to(channel)
+      end
+      if heard or standing == 'asked' then
         -- Provisional: whoever is not heard of within the window stands in the queue again, at the same place, as deaf.
         local length = math.min(lease, window)
         local ok, token, top = pcall(grant, claim, length, 'provisional', reserve)
@@ -28,7 +32,7 @@ local function serve(caller)
           return nil
         end
         write_waiter(claim, alive_until, lease, reserve, 'deaf')
-        redis.call('PUBLISH', channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
+        redis.call(way, channel, table.concat({claim, digits(token), digits(top), digits(now), length, record_key}, ' '))
         return claim
       end
       if standing ~= 'deaf' then

@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from 'ioredis';
+import { type Duration, parseDuration } from '../../../core/duration.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  HolderRef,
+  LockBackend,
+  LockBackendEvents,
+  LockSnapshot,
+  ReleaseReply,
+  ReleaseRequest,
+  RenewReply,
+  RenewRequest,
+} from '../../../core/lock-backend.js';
+import type { LockFinding } from '../../../core/lock-finding.js';
+import type { LockLog } from '../../../core/lock-log.js';
+import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
+import { claimWindow, passingPause } from '../redis-backend.js';
+import { redisLines, redisRefusals } from '../redis.messages.js';
+import { clusterKeySpace } from './cluster-keys.js';
+import { ClusterNode } from './cluster-node.js';
+import { type ClusterAccess, readCluster, type RedisClusterOptions } from './cluster-options.js';
+import { SlotMap } from './slot-map.js';
+
+export interface ClusterBackendOptions {
+  /** ioredis' client of a cluster, whose options are copied, or how to reach one. */
+  cluster: Cluster | RedisClusterOptions;
+  /** Stands before every key and channel. Who shares it shares the locks. @default 'lock:' */
+  keyPrefix?: string;
+  /** The longest time for an answer of a node, in ms; after it the connection to it counts as broken. Minimum 10. @default '1s' */
+  commandTimeout?: Duration;
+  /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
+  poll?: Duration;
+  log: LockLog;
+}
+
+/** Redirections one after the other that are followed at once: nodes that send each other the question get time to agree. */
+const quickRedirections = 3;
+
+/**
+ * Locks on a Redis Cluster: a RedisBackend for each node that serves slots, and before them the map of who serves which. What a node
+ * cannot answer, because the slot has moved or the node was replaced, is asked again of whoever can.
+ */
+export class ClusterBackend implements LockBackend {
+  readonly commandTimeout: number;
+  readonly poll: number;
+  readonly claimWindow = claimWindow;
+
+  private readonly access: ClusterAccess;
+  private readonly map: SlotMap;
+  private readonly keys: ReturnType<typeof clusterKeySpace>;
+  /** Nodes that serve nothing any more, and what is still under way to them. */
+  private readonly retired = new Map<ClusterNode, NodeJS.Timeout>();
+  private clientId = '';
+  private events: LockBackendEvents | undefined;
+
+  constructor(private readonly options: ClusterBackendOptions) {
+    const { cluster, keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
+    this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
+    this.poll = parseDuration('poll', poll, { min: 100 });
+    this.access = readCluster(cluster);
+    this.keys = clusterKeySpace(this.access.keyPrefix + keyPrefix);
+    this.map = new SlotMap(this.access, this.commandTimeout, {
+      open: (address, home) => this.open(address, home),
+      retire: (node) => this.retire(node),
+    });
+  }
+
+  async start(clientId: string, events: LockBackendEvents): Promise<void> {
+    this.clientId = clientId;
+    this.events = events;
+    await this.map.refresh();
+    const failures: unknown[] = [];
+    await Promise.all(
+      [...this.map.nodes.values()].map(({ started }) => started.catch((error) => failures.push(error))),
+    );
+    // What does not heal by itself comes first.
+    if (failures.length > 0) throw failures.find((error) => error instanceof LockConfigurationError) ?? failures[0];
+  }
+
+  acquire(request: AcquireRequest): Promise<AcquireReply> {
+    return this.routed(request.name, request.giveUpAt, ({ backend }, again) => {
+      if (again && !request.isWanted()) throw redisRefusals.givenUp(request.name);
+      return backend.acquire(request);
+    });
+  }
+
+  release(claim: ReleaseRequest): Promise<ReleaseReply> {
+    return this.routed(claim.name, performance.now() + this.commandTimeout, ({ backend }) => backend.release(claim));
+  }
+
+  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    const replies: RenewReply[] = holds.map(() => 'unanswered');
+    const places = holds.map((hold, index) => ({ hold, index }));
+    const slots = grouped(places, ({ hold }) => this.keys.slotOf(hold.name));
+    const nodes = new Map([...slots.keys()].map((slot) => [slot, this.map.owner(slot)]));
+    const unanswered = await this.renewAt(slots, replies);
+    if (unanswered.size === 0) return replies;
+    await this.refreshed();
+    for (const slot of unanswered.keys()) if (this.map.owner(slot) === nodes.get(slot)) unanswered.delete(slot);
+    await this.renewAt(unanswered, replies);
+    return replies;
+  }
+
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.routed(name, performance.now() + this.commandTimeout, ({ backend }) => backend.inspect(name, waiters));
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.routed(name, performance.now() + this.commandTimeout, ({ backend }) => backend.revoke(name, holders));
+  }
+
+  async *list(startsWith: string): AsyncGenerator<readonly string[]> {
+    await this.map.refresh();
+    for (const { backend } of [...this.map.nodes.values()]) yield* backend.list(startsWith);
+  }
+
+  nodeOf(name: string): unknown {
+    return this.map.owner(this.keys.slotOf(name));
+  }
+
+  async examine(): Promise<readonly LockFinding[]> {
+    return (await Promise.all([...this.map.nodes.values()].map(({ backend }) => backend.examine()))).flat();
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.retired.values()) clearTimeout(timer);
+    const nodes = [...this.map.nodes.values(), ...this.retired.keys()];
+    await Promise.all([this.map.close(), ...nodes.map(({ backend }) => backend.close())]);
+  }
+
+  private open(address: string, home: number): ClusterNode {
+    const { keyPrefix, log } = this.options;
+    const node: ClusterNode = new ClusterNode(
+      address,
+      home,
+      {
+        redis: this.access.optionsFor(address),
+        ...(keyPrefix !== undefined && { keyPrefix }),
+        commandTimeout: this.commandTimeout,
+        poll: this.poll,
+        log,
+      },
+      this.keys,
+      () => this.map.watch(),
+    );
+    node.start(this.clientId, {
+      granted: (grant) => {
+        // A node that was replaced may hand locks on as before: whoever serves the slot now must confirm it.
+        const certain = this.nodeOf(grant.name) === node;
+        this.events?.granted(certain ? grant : { ...grant, validUntil: undefined });
+      },
+      revoked: (claim) => this.events?.revoked?.(claim),
+      recovered: (what, concerns = (name) => this.nodeOf(name) === node) => this.events?.recovered(what, concerns),
+    });
+    return node;
+  }
+
+  /** Its connection ends when nothing can be under way to it any more. */
+  private retire(node: ClusterNode): void {
+    if (!node.usable) this.options.log.log(redisLines.replaced(node.address));
+    const timer = setTimeout(() => {
+      void node.backend.close().finally(() => this.retired.delete(node));
+    }, 2 * this.commandTimeout).unref();
+    this.retired.set(node, timer);
+  }
+
+  /** @param until local ms up to which what passes by itself is worth another try */
+  private async routed<T>(
+    name: string,
+    until: number,
+    call: (node: ClusterNode, again: boolean) => Promise<T>,
+  ): Promise<T> {
+    const slot = this.keys.slotOf(name);
+    let node = this.map.owner(slot) ?? (await this.found(slot));
+    for (let tries = 0; ; tries++) {
+      try {
+        return await call(node, tries > 0);
+      } catch (error) {
+        node = await this.follow(error, slot, node, tries < quickRedirections, until);
+      }
+    }
+  }
+
+  /** Whom to ask next. @throws the error itself, when nobody would answer otherwise */
+  private async follow(
+    error: unknown,
+    slot: number,
+    node: ClusterNode,
+    atOnce: boolean,
+    until: number,
+  ): Promise<ClusterNode> {
+    if (!(error instanceof LockUnavailableError)) throw error;
+    const [answer, , address] = ((error.cause as Error | undefined)?.message ?? '').split(' ');
+    const soon = performance.now() + passingPause < until;
+    if (answer === 'MOVED') {
+      if (!atOnce && !soon) throw error;
+      if (!atOnce) await sleep(passingPause);
+      return this.map.moved(slot, address!, node);
+    }
+    // Its keys are on their way to another node: soon it says where they are.
+    if (answer === 'ASK' || answer === 'TRYAGAIN' || answer === 'CLUSTERDOWN') {
+      if (!soon) throw error;
+      await sleep(passingPause);
+      return this.map.owner(slot) ?? node;
+    }
+    if (answer !== '' && !error.uncertain) throw error;
+    // It did not answer.
+    const other = soon ? await this.replacement(slot, node) : undefined;
+    if (!other) throw error;
+    return other;
+  }
+
+  /** Who serves the slot by now in the place of a node that is away. */
+  private async replacement(slot: number, node: ClusterNode): Promise<ClusterNode | undefined> {
+    await this.refreshed();
+    const owner = this.map.owner(slot);
+    return owner === node ? undefined : owner;
+  }
+
+  /** As far as it can be known in time. */
+  private async refreshed(): Promise<void> {
+    const over = new AbortController();
+    const asked = this.map.refresh().catch(() => undefined);
+    const late = sleep(this.commandTimeout, undefined, over).catch(() => undefined);
+    await Promise.race([asked, late]);
+    over.abort();
+  }
+
+  private async found(slot: number): Promise<ClusterNode> {
+    await this.map.refresh();
+    const node = this.map.owner(slot);
+    if (!node) throw redisRefusals.notConnected(this.access.seeds.join(', '), '');
+    return node;
+  }
+
+  private async renewAt(slots: ReadonlyMap<number, Place[]>, replies: RenewReply[]): Promise<Map<number, Place[]>> {
+    const unanswered = new Map<number, Place[]>();
+    const byNode = grouped([...slots.keys()], (slot) => this.map.owner(slot));
+    await Promise.all(
+      [...byNode].map(async ([node, served]) => {
+        if (!node) return;
+        const asked: Array<Promise<RenewReply[]>> = [];
+        // One packet for all commands.
+        node.backend.connection.together(() => {
+          for (const slot of served) asked.push(node.backend.renew(slots.get(slot)!.map(({ hold }) => hold)));
+        });
+        const answers = await Promise.all(asked);
+        served.forEach((slot, position) => {
+          const answer = answers[position]!;
+          slots.get(slot)!.forEach(({ index }, place) => (replies[index] = answer[place]!));
+          // A node that answers, but not this: by now another one serves the slot, perhaps.
+          if (answer.includes('unanswered') && node.usable) unanswered.set(slot, slots.get(slot)!);
+        });
+      }),
+    );
+    return unanswered;
+  }
+}
+
+/** A hold, and where its answer belongs. */
+interface Place {
+  readonly hold: RenewRequest;
+  readonly index: number;
+}
+
+function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}

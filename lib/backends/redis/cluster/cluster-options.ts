@@ -1,0 +1,78 @@
+import { type Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { readOptions } from '../../../core/options.js';
+import { redisRefusals } from '../redis.messages.js';
+
+/** A Redis Cluster, by some of its nodes. */
+export interface RedisClusterOptions {
+  /** Where it is asked for all the others: several, in case that one of them is away. */
+  nodes: ClusterNode[];
+  /** Of ioredis' options `redisOptions`, `keyPrefix` and `natMap` count. */
+  options?: ClusterOptions;
+}
+
+/** How the nodes of one cluster are reached. Nodes go by their address, `host:port`. */
+export interface ClusterAccess {
+  /** Those that the user has named. */
+  readonly seeds: readonly string[];
+  readonly keyPrefix: string;
+  /** For a connection to one node. */
+  optionsFor(address: string): RedisOptions;
+  /** The address, seen from here, of what a node calls its own or another's. */
+  reached(address: string): string;
+}
+
+/** Whether it is ioredis' client of a cluster; by what it says, as the application may have another copy of ioredis. */
+export function isCluster(connection: unknown): connection is Cluster {
+  return typeof connection === 'object' && connection !== null && Reflect.get(connection, 'isCluster') === true;
+}
+
+/** @throws LockConfigurationError naming what is wrong. */
+export function readCluster(given: Cluster | RedisClusterOptions): ClusterAccess {
+  // The client's start nodes are private in ioredis' types.
+  if (isCluster(given))
+    return accessBy((given as unknown as { startupNodes: ClusterNode[] }).startupNodes, given.options);
+  const { nodes, options = {} } = readOptions('cluster', given, ['nodes', 'options']);
+  if (!Array.isArray(nodes) || nodes.length === 0) throw redisRefusals.clusterNodes(nodes);
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw redisRefusals.clusterOptions(options);
+  return accessBy(nodes, options);
+}
+
+function accessBy(nodes: readonly ClusterNode[], options: ClusterOptions): ClusterAccess {
+  const { redisOptions = {}, natMap, useSRVRecords } = options;
+  // What ioredis would look up anew at each connection would here be an address for ever.
+  if (useSRVRecords) throw redisRefusals.clusterRecords();
+  const seeds = new Map(nodes.map(seed));
+  // Its types leave it out; ioredis takes it from here all the same.
+  const { keyPrefix = '' } = {
+    ...(redisOptions as RedisOptions),
+    ...(options.keyPrefix && { keyPrefix: options.keyPrefix }),
+  };
+  return {
+    seeds: [...seeds.keys()],
+    keyPrefix,
+    optionsFor(address) {
+      const colon = address.lastIndexOf(':');
+      const host = address.slice(0, colon);
+      const port = Number(address.slice(colon + 1));
+      // A cluster has one database.
+      return { ...redisOptions, ...seeds.get(address), host, port, db: 0, keyPrefix: '' };
+    },
+    reached(address) {
+      const mapped = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
+      return mapped ? `${mapped.host}:${mapped.port}` : address;
+    },
+  };
+}
+
+/** Address of a start node, and what it says about connecting to it. */
+function seed(node: unknown): [string, RedisOptions] {
+  if (typeof node === 'object' && node !== null) {
+    const { host = '127.0.0.1', port = 6379 } = node as RedisOptions;
+    return [`${host}:${Number(port)}`, node];
+  }
+  if (typeof node !== 'string' && typeof node !== 'number') throw redisRefusals.clusterNode(node);
+  // ioredis knows how to read it.
+  const { host, port, username, password, tls } = new Redis(String(node), { lazyConnect: true }).options;
+  return [`${host}:${port}`, { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) }];
+}

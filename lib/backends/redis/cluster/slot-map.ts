@@ -1,0 +1,192 @@
+import type { Redis } from 'ioredis';
+import { createConnection, endConnection } from '../redis-connection.js';
+import { isRefused, toLockError } from '../redis-errors.js';
+import { redisReasons, redisRefusals } from '../redis.messages.js';
+import type { ClusterNode } from './cluster-node.js';
+import type { ClusterAccess } from './cluster-options.js';
+import { slotCount } from './slots.js';
+
+/** Longest time (ms) for the answer of a node that there is no connection to. */
+const longestVisit = 2000;
+/** Nodes that are asked at once: one of them may be silent. */
+const askedAtOnce = 3;
+/** Pause (ms) between two questions; twice as long each time, while a node stays away. */
+const pause = 100;
+const longestPause = 1000;
+
+/** A line of CLUSTER SLOTS: first and last slot, then the master and its replicas. */
+type Shard = [number, number, ...Array<[string | null, number, ...unknown[]]>];
+
+/** What the map needs of the one who uses it. */
+export interface SlotMapHost {
+  open(address: string, home: number): ClusterNode;
+  /** It serves no slots any more. */
+  retire(node: ClusterNode): void;
+}
+
+/**
+ * Which node serves which slot, as far as is known: asked for at the start and while a node is away, corrected by what nodes answer to
+ * a question that was not for them.
+ */
+export class SlotMap {
+  /** By address: all that serve slots. */
+  readonly nodes = new Map<string, ClusterNode>();
+  private owners: Array<ClusterNode | undefined> = [];
+  /** Addresses of all that were ever named, with replicas. */
+  private readonly known: Set<string>;
+  private readonly visitors = new Set<Redis>();
+  private refreshing: Promise<void> | undefined;
+  private refreshedAt = Number.NEGATIVE_INFINITY;
+  private watchTimer: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly access: ClusterAccess,
+    private readonly commandTimeout: number,
+    private readonly host: SlotMapHost,
+  ) {
+    this.known = new Set(access.seeds);
+  }
+
+  /** Who serves the slot. Where nobody does: anybody, who will say so. Undefined as long as no node is known. */
+  owner(slot: number): ClusterNode | undefined {
+    return this.owners[slot] ?? this.nodes.values().next().value;
+  }
+
+  /** A node said that another one serves the slot. @param address without a host where it is the same as that of the node */
+  moved(slot: number, address: string, by: ClusterNode): ClusterNode {
+    const node = this.nodeAt(this.reached(address, by.address), slot);
+    this.owners[slot] = node;
+    // Where one slot has gone others may have; by then the nodes have told each other.
+    this.watch(longestPause);
+    return node;
+  }
+
+  /** Asks anew. @throws LockUnavailableError when nobody answers, LockConfigurationError when nobody may or this is no cluster */
+  refresh(): Promise<void> {
+    if (this.closed) return Promise.reject(redisRefusals.notConnected(this.access.seeds.join(', '), ''));
+    if (performance.now() - this.refreshedAt < pause) return Promise.resolve();
+    this.refreshing ??= this.ask().finally(() => {
+      this.refreshing = undefined;
+      if (this.nodes.size === 0) this.watch(pause);
+    });
+    return this.refreshing;
+  }
+
+  /** Asks again and again, as long as a node is away: the cluster may put another one in its place. */
+  watch(delay = pause): void {
+    if (this.watchTimer || this.closed) return;
+    this.watchTimer = setTimeout(() => {
+      void this.refresh()
+        .catch(() => undefined)
+        .then(() => {
+          this.watchTimer = undefined;
+          const whole = this.nodes.size > 0 && [...this.nodes.values()].every(({ usable }) => usable);
+          if (!whole) this.watch(Math.min(2 * delay, longestPause));
+        });
+    }, delay).unref();
+  }
+
+  /** Asks nobody any more; settles when its own connections are closed. */
+  async close(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.watchTimer);
+    await Promise.all([...this.visitors].map((visitor) => endConnection(visitor)));
+  }
+
+  private async ask(): Promise<void> {
+    const connected = [...this.nodes.values()].filter(({ usable }) => usable);
+    // Others each time: one of them may be cut off from the rest, and know nothing of what has happened.
+    const some = shuffled(connected).slice(0, askedAtOnce);
+    try {
+      const answer = async ({ address, backend }: ClusterNode): Promise<void> =>
+        this.take((await backend.connection.slots()) as Shard[], address);
+      await Promise.any(some.map(answer));
+    } catch {
+      await this.visitAny();
+    }
+  }
+
+  private async visitAny(): Promise<void> {
+    try {
+      await Promise.any([...this.known].map((address) => this.visit(address)));
+    } catch (failure) {
+      const { errors } = failure as AggregateError;
+      const addresses = this.access.seeds.join(', ');
+      if (errors.some((error: Error) => error.message.includes('cluster support disabled')))
+        throw redisRefusals.noCluster(addresses);
+      const refused = errors.find(isRefused) as unknown;
+      if (refused) throw toLockError(refused, addresses);
+      throw redisRefusals.notConnected(addresses, ` (${(errors[0] as Error).message})`);
+    } finally {
+      for (const visitor of this.visitors) void endConnection(visitor);
+    }
+  }
+
+  private async visit(address: string): Promise<void> {
+    const visitor = createConnection(this.access.optionsFor(address), this.commandTimeout);
+    this.visitors.add(visitor);
+    let lastError: unknown;
+    visitor.on('error', (error) => (lastError = error));
+    let stop: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<never>((_, reject) => {
+      stop = setTimeout(() => reject(redisReasons.noConnection(longestVisit)), longestVisit);
+    });
+    try {
+      await Promise.race([visitor.connect(), tooLong]);
+      this.take((await Promise.race([visitor.cluster('SLOTS'), tooLong])) as Shard[], address);
+    } catch (error) {
+      throw lastError ?? error;
+    } finally {
+      clearTimeout(stop);
+      this.visitors.delete(visitor);
+      await endConnection(visitor);
+    }
+  }
+
+  /** @param asked who has answered: a node that does not know its own address leaves it out */
+  private take(shards: Shard[], asked: string): void {
+    if (this.closed) return;
+    if (shards.length === 0) throw redisReasons.noSlots();
+    const owners: Array<ClusterNode | undefined> = Array.from({ length: slotCount });
+    const serving = new Set<ClusterNode>();
+    for (const [first, last, ...members] of shards) {
+      const [master, ...replicas] = members.map(([name, port]) => this.reached(`${name ?? ''}:${port}`, asked));
+      for (const replica of replicas) this.known.add(replica);
+      const node = this.nodeAt(master!, first);
+      node.home = first;
+      serving.add(node);
+      owners.fill(node, first, last + 1);
+    }
+    this.owners = owners;
+    this.refreshedAt = performance.now();
+    for (const [address, node] of this.nodes) {
+      if (serving.has(node)) continue;
+      this.nodes.delete(address);
+      this.host.retire(node);
+    }
+  }
+
+  private nodeAt(address: string, slot: number): ClusterNode {
+    let node = this.nodes.get(address);
+    if (!node) {
+      node = this.host.open(address, slot);
+      this.nodes.set(address, node);
+      this.known.add(address);
+    }
+    return node;
+  }
+
+  private reached(address: string, asked: string): string {
+    const colon = address.lastIndexOf(':');
+    const host = address.slice(0, colon) || asked.slice(0, asked.lastIndexOf(':'));
+    return this.access.reached(host + address.slice(colon));
+  }
+}
+
+function shuffled<T>(items: T[]): T[] {
+  return items
+    .map((item) => [Math.random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}

@@ -1,0 +1,164 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { slotCount } from '../../lib/backends/redis/cluster/slots.js';
+import type { RedisClusterOptions } from '../../lib/backends/redis/index.js';
+import { type RedisServer, startRedis } from './redis-server.js';
+
+/** So long (ms) that no node takes a busy machine for a dead master: failovers are the tests' own doing. */
+const nodeTimeout = 60_000;
+
+/** A Redis Cluster of three masters with a replica each, on free ports. */
+export class ClusterGroup {
+  private readonly admins = new Map<RedisServer, Redis>();
+
+  private constructor(
+    readonly masters: readonly RedisServer[],
+    readonly replicas: readonly RedisServer[],
+  ) {}
+
+  static async start(options: { acl?: string; args?: string[] } = {}): Promise<ClusterGroup> {
+    const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeout)];
+    args.push('--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0', ...(options.args ?? []));
+    const acl = options.acl === undefined ? {} : { acl: options.acl };
+    const servers = await Promise.all(Array.from({ length: 6 }, () => startRedis({ args, ...acl })));
+    const group = new ClusterGroup(servers.slice(0, 3), servers.slice(3));
+    await group.join();
+    return group;
+  }
+
+  get servers(): RedisServer[] {
+    return [...this.masters, ...this.replicas];
+  }
+
+  /** How clients reach it. */
+  get connection(): RedisClusterOptions {
+    return { nodes: this.servers.map(({ host, port }) => ({ host, port })) };
+  }
+
+  /** A user whom no message reaches. */
+  readonly deafUser = { username: 'deaf', password: 'deaf' };
+
+  /** The test's own, direct line to a node: it follows no redirection. */
+  admin(server: RedisServer): Redis {
+    let admin = this.admins.get(server);
+    if (!admin) {
+      const options: RedisOptions = { retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false };
+      admin = new Redis({ ...options, port: server.port });
+      admin.on('error', () => undefined);
+      this.admins.set(server, admin);
+    }
+    return admin;
+  }
+
+  /** Who serves a slot, as it says itself. */
+  async ownerOf(slot: number): Promise<RedisServer> {
+    for (const server of this.servers) {
+      if (!server.isRunning) continue;
+      const own = String(await this.admin(server).cluster('NODES'))
+        .split('\n')
+        .find((line) => line.includes('myself,master'));
+      const ranges = own?.split(' ').slice(8) ?? [];
+      const serves = ranges.some((range) => {
+        const [first, last = first] = range.split('-').map(Number);
+        return slot >= first! && slot <= last!;
+      });
+      if (serves) return server;
+    }
+    throw new Error(`nobody serves slot ${slot}`);
+  }
+
+  /** The replica of a master. */
+  replicaOf(master: RedisServer): RedisServer {
+    return this.replicas[this.masters.indexOf(master)]!;
+  }
+
+  idOf(server: RedisServer): Promise<string> {
+    return this.admin(server).cluster('MYID');
+  }
+
+  /** Every running node says that the cluster is well, and who a slot belongs to. */
+  async agreed(slot: number, owner: RedisServer): Promise<void> {
+    const id = await this.idOf(owner);
+    for (const server of this.servers) {
+      if (!server.isRunning) continue;
+      await this.until(async () => {
+        const lines = String(await this.admin(server).cluster('NODES')).split('\n');
+        const ranges =
+          lines
+            .find((line) => line.startsWith(id))
+            ?.split(' ')
+            .slice(8) ?? [];
+        return ranges.some((range) => {
+          const [first, last = first] = range.split('-').map(Number);
+          return slot >= first! && slot <= last!;
+        });
+      });
+    }
+  }
+
+  private async join(): Promise<void> {
+    const [first] = this.servers;
+    const { username, password } = this.deafUser;
+    for (const server of this.servers) {
+      const rules = ['~*', '&*', '+@all', '-subscribe', '-ssubscribe'];
+      await this.admin(server).acl('SETUSER', username, 'on', `>${password}`, ...rules);
+    }
+    const share = Math.ceil(slotCount / this.masters.length);
+    await Promise.all(
+      this.masters.map(async (master, index) => {
+        const last = Math.min((index + 1) * share, slotCount) - 1;
+        await this.admin(master).call('CLUSTER', 'ADDSLOTSRANGE', index * share, last);
+        await this.admin(master).cluster('SET-CONFIG-EPOCH', index + 1);
+      }),
+    );
+    // Everybody is told of everybody: gossip would take seconds.
+    for (const server of this.servers) {
+      for (const other of this.servers) {
+        if (server.port < other.port) await this.admin(server).cluster('MEET', other.host, other.port);
+      }
+    }
+    for (const server of this.servers) {
+      await this.until(async () => {
+        const nodes = String(await this.admin(server).cluster('NODES'))
+          .trim()
+          .split('\n');
+        return nodes.length === 6 && !nodes.some((line) => line.includes('handshake'));
+      });
+    }
+    for (const [index, replica] of this.replicas.entries()) {
+      await this.admin(replica).cluster('REPLICATE', await this.idOf(this.masters[index]!));
+    }
+    for (const server of this.servers) {
+      await this.until(async () => {
+        const info = String(await this.admin(server).cluster('INFO'));
+        return info.includes('cluster_state:ok') && info.includes(`cluster_slots_assigned:${slotCount}`);
+      });
+    }
+    for (const replica of this.replicas) {
+      await this.until(async () =>
+        String(await this.admin(replica).info('replication')).includes('master_link_status:up'),
+      );
+    }
+    // Clients ask any of them for the replicas.
+    await this.until(async () => {
+      const shards = (await this.admin(first!).cluster('SLOTS')) as unknown[][];
+      return shards.every((shard) => shard.length === 4);
+    });
+  }
+
+  async until(condition: () => Promise<boolean>): Promise<void> {
+    const end = performance.now() + 20_000;
+    while (!(await condition())) {
+      if (performance.now() > end) throw new Error('the cluster did not get there');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const admin of this.admins.values()) admin.disconnect();
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { clusterKeySpace } from '../../../lib/backends/redis/cluster/cluster-keys.js';
+import { slotCount, slotOfKey, tagOf } from '../../../lib/backends/redis/cluster/slots.js';
+
+describe('the slot of a key', () => {
+  it('is what CLUSTER KEYSLOT says', () => {
+    const known: Array<[string, number]> = [
+      ['123456789', 12_739],
+      ['foo', 12_182],
+      ['{user1000}.following', 3_443],
+      ['user1000', 3_443],
+      ['foo{}{bar}', 8_363],
+      ['foo{{bar}}zap', 4_015],
+      ['foo{bar}{zap}', 5_061],
+      ['bar', 5_061],
+      ['', 0],
+    ];
+    for (const [key, slot] of known) expect([key, slotOfKey(key)]).toEqual([key, slot]);
+  });
+
+  it('counts bytes, not letters', () => {
+    expect(slotOfKey('{é🎟️}x')).toBe(slotOfKey('é🎟️'));
+    expect(slotOfKey('é')).not.toBe(slotOfKey('e'));
+  });
+});
+
+describe('the tag of a slot', () => {
+  it('hashes to the slot, is short, and is there for all of them', () => {
+    for (let slot = 0; slot < slotCount; slot++) {
+      expect(slotOfKey(`{${tagOf(slot)}}`)).toBe(slot);
+      expect(tagOf(slot).length).toBeLessThanOrEqual(4);
+    }
+  });
+
+  it('is the same in every process, whichever was asked for first: keys hang on it', () => {
+    expect([0, 1, 8_191, 16_383].map(tagOf)).toEqual(['1bz', 'emj', '7ho', 'hia']);
+  });
+});
+
+describe('the keys of a lock in a cluster', () => {
+  const keys = clusterKeySpace('lock:');
+
+  it('share a slot with its register and its channels, whatever stands in the name', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (name, prefix) => {
+        fc.pre(!/\{[^}]*$|\{\}/.test(prefix));
+        const space = clusterKeySpace(prefix);
+        const all = [...space.forScript([{ name }]), space.channelsFor([{ name }]) + 'client'];
+        expect(new Set(all.map(slotOfKey))).toEqual(new Set([space.slotOf(name)]));
+        expect(space.nameOf(space.forLock(name)[0])).toBe(name);
+      }),
+    );
+    for (const name of ['}', '}x', ':', ':}', '{', '{}', '{a}', 'a}b{c', '{}}']) {
+      expect(new Set(keys.forScript([{ name }]).map(slotOfKey)).size).toBe(1);
+    }
+  });
+
+  it('are refused where the prefix would tear them apart', () => {
+    for (const prefix of ['{', 'a{b', '{}', 'a{}b{c}', '}{']) {
+      expect(() => clusterKeySpace(prefix)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
+    }
+    expect(clusterKeySpace('{shop}:').slotOf('a')).toBe(slotOfKey('shop'));
+  });
+
+  it('of the rehearsal are in the slot that the node has, and are no lock’s', () => {
+    const { names, channels } = keys.at(() => 7000).forRehearsal('client');
+    expect([...names, `${channels}client`].map(slotOfKey)).toEqual([7000, 7000, 7000, 7000, 7000]);
+    expect(names[1]).not.toBe(keys.forLock('client')[0]);
+  });
+});
