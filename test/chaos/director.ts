@@ -12,6 +12,9 @@ export class Director {
   /** Faults for which there was no one: the process they were meant for is in trouble already. */
   skipped = 0;
 
+  /** How many locks were deleted: each name has its turn. */
+  #deleted = 0;
+
   constructor(private readonly stage: Stage) {}
 
   /** Settles when every fault is over. */
@@ -103,7 +106,7 @@ export class Director {
       case 'flush':
         return stage.wiped(() => admin.flushall());
       case 'delete':
-        return stage.wiped(() => admin.del(stage.recordKey(names[0]!)), names[0]);
+        return this.#delete(names[this.#deleted++ % names.length]!);
       case 'evict':
         return stage.wiped(() => this.#outOfMemory(lasts));
       case 'script-flush':
@@ -119,6 +122,11 @@ export class Director {
         await sleep(lasts);
         server.resume();
     }
+  }
+
+  #delete(name: string): Promise<void> {
+    const { stage } = this;
+    return stage.wiped(() => stage.admin.del(stage.recordKey(name)), name);
   }
 
   /** Redis throws away every key that it has, and refuses what needs memory. */

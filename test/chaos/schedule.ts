@@ -51,7 +51,8 @@ export function schedule({ seed, milliseconds, processes }: ScheduleOptions): Fa
     const peace = Math.min(longest, milliseconds / 3);
     let at = random.between(100, peace);
     for (const fault of draw(random)) {
-      if (at + fault.lasts > milliseconds) return;
+      const inTime = at + fault.lasts <= milliseconds;
+      if (!inTime) return;
       faults.push({ ...fault, at });
       at += fault.lasts + random.between(50, peace);
     }
