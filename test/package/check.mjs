@@ -68,6 +68,9 @@ const PROGRAMS = /** @type {const} */ ([
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
 ]);
 
+/** Runs in both applications at the same time; `compiles` has made it. */
+const NEIGHBOURS = join('built', 'esm-nodenext', 'neighbours.js');
+
 /**
  * @param {App} app
  * @param {string} tarball
@@ -122,6 +125,10 @@ try {
     const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
     const apps = lines.map((line) => new App(join(directory, line.replaceAll(/\W+/g, '-')), line));
     await Promise.all(apps.map((app) => checkApp(app, tarball, redis.url)));
+    await check(`${lines.join(' and ')}: processes of both share one queue of one lock`, async () => {
+      const programs = apps.map((app) => app.runs(NEIGHBOURS, 'shared with the neighbour', redis.url));
+      await Promise.all(programs);
+    });
   }
 } finally {
   await redis.stop();
