@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '../support/worker.js';
 
 /** Why no packets can be lost on this machine; undefined where they can. */
@@ -21,6 +21,7 @@ interface Report {
   readonly codes: Record<string, number>;
   readonly resource: { readonly value: number; readonly written: number };
   readonly healed: boolean;
+  readonly partition: object;
   readonly unhandled: string[];
   readonly dropped: number;
 }
@@ -28,8 +29,11 @@ interface Report {
 const COMMAND_TIMEOUT = 300;
 const WAIT = 1000;
 
-(why === undefined ? describe : describe.skip)('a network that loses three packets of ten', () => {
-  it('lets every call settle within wait and command time-out, with typed errors; no update is lost and no token given twice', async () => {
+(why === undefined ? describe : describe.skip)('a network of its own', () => {
+  let report: Report;
+  let end: Awaited<Worker['exited']>;
+
+  beforeAll(async () => {
     const script = join(import.meta.dirname, '..', '..', 'dist', 'test-workers', 'lossy-network.js');
     const settings = JSON.stringify({ wait: WAIT, commandTimeout: COMMAND_TIMEOUT, milliseconds: 3500 });
     const child = spawn('unshare', ['-n', process.execPath, script, settings], {
@@ -38,7 +42,13 @@ const WAIT = 1000;
       serialization: 'advanced',
     });
     await using worker = new Worker(child);
-    const report = await worker.message<Report>();
+    report = await worker.message<Report>();
+    // Nothing keeps it.
+    worker.process.disconnect();
+    end = await worker.exited;
+  });
+
+  it('that loses three packets of ten lets every call settle within wait and command time-out, with typed errors; no update is lost and no token given twice', () => {
     expect(report.dropped).toBeGreaterThan(20);
     expect(report.granted).toBeGreaterThan(10);
     expect(report.twice).toBe(0);
@@ -48,9 +58,14 @@ const WAIT = 1000;
     // I3 is a bound of the engine's own; a second more, because this machine may be busy.
     expect(report.slowest).toBeLessThan(WAIT + COMMAND_TIMEOUT + 1000);
     expect(report.healed).toBe(true);
+  });
+
+  it('that is cut between one client and Redis tells that client before another one has its lock, and lets it back in by itself', () => {
+    expect(report.partition).toEqual({ refused: 'LOCK_UNAVAILABLE', lost: 'LOCK_LOST', tokensRise: true, back: true });
+  });
+
+  it('leaves nothing that keeps a process, and no rejection that nobody saw', () => {
     expect(report.unhandled).toEqual([]);
-    // Nothing keeps it.
-    worker.process.disconnect();
-    expect(await worker.exited).toEqual({ code: 0, signal: null });
+    expect(end).toEqual({ code: 0, signal: null });
   });
 });

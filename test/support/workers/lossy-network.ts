@@ -26,17 +26,17 @@ process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
 const rule = ['INPUT', '-i', 'lo', '-m', 'statistic', '--mode', 'random', '--probability', '0.3', '-j', 'DROP'];
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
-const redis = await startRedis();
+const island = '127.0.0.2';
+const redis = await startRedis({ args: ['--bind', '127.0.0.1', island] });
 const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
-const clients = await Promise.all(
-  Array.from({ length: 4 }, async () => {
-    const backend = new RedisBackend({ redis: redis.url, commandTimeout, poll: 500, log: silent });
-    const settings = { defaults: lockDefaults, maxWaiters: 100, maxLocalHandoffs: 16 };
-    const client = new LockClient(backend, settings, silent);
-    await client.start();
-    return client;
-  }),
-);
+async function clientOf(host: string): Promise<InstanceType<typeof LockClient>> {
+  const backend = new RedisBackend({ redis: { host, port: redis.port }, commandTimeout, poll: 500, log: silent });
+  const settings = { defaults: lockDefaults, maxWaiters: 100, maxLocalHandoffs: 16 };
+  const client = new LockClient(backend, settings, silent);
+  await client.start();
+  return client;
+}
+const clients = await Promise.all(Array.from({ length: 4 }, () => clientOf('127.0.0.1')));
 execFileSync('iptables', ['-A', ...rule]);
 
 // A resource that checks tokens: reading, waiting and writing back is safe as far as it refuses the late ones.
@@ -84,10 +84,42 @@ for (const end = performance.now() + 10_000; !healed && performance.now() < end;
     () => pause(20, false),
   );
 }
-await Promise.all(clients.map((client) => client.shutdown(0)));
+
+// A partition: one client and Redis cannot hear each other any more, everybody else can.
+const islander = await clientOf(island);
+const fixed = resolveOptions({ lease: 1500, renew: true }, lockDefaults);
+const theirs = await islander.acquire('cut', fixed);
+const next = clients[0]!.acquire('cut', resolveOptions({ wait: '15s' }, lockDefaults));
+const cuts = ['-s', '-d'].map((side) => ['INPUT', '-i', 'lo', side, island, '-j', 'DROP']);
+for (const cut of cuts) execFileSync('iptables', ['-A', ...cut]);
+const codeOf = (asked: Promise<unknown>): Promise<string | undefined> =>
+  asked.then(
+    () => undefined,
+    (error: { code?: string }) => error.code,
+  );
+const refused = await codeOf(islander.acquire('cut too', resolveOptions({ wait: '1m' }, lockDefaults)));
+const ours = await next;
+const partition = {
+  refused,
+  // The other one has it: this one must know by now.
+  lost: theirs.signal.aborted && !theirs.isHeld ? (theirs.signal.reason as { code?: string }).code : undefined,
+  tokensRise: ours.fencingToken > theirs.fencingToken,
+  back: false,
+};
+for (const cut of cuts) execFileSync('iptables', ['-D', ...cut]);
+await theirs.release();
+await ours.release();
+for (const end = performance.now() + 10_000; !partition.back && performance.now() < end;) {
+  partition.back = await islander.acquire('cut', resolveOptions({ wait: 0 }, lockDefaults)).then(
+    (lock) => lock.release().then(() => lock.fencingToken > ours.fencingToken),
+    () => pause(20, false),
+  );
+}
+await Promise.all([islander, ...clients].map((client) => client.shutdown(0)));
 await redis.stop();
 process.send?.({
   ...report,
+  partition,
   resource,
   healed,
   unhandled,
