@@ -77,9 +77,9 @@ async function check(title, room) {
 
 heading('lint');
 total.failed += (await lint()).length;
-await jest(['unit', 'types', 'conformance', 'integration'], ['--maxWorkers=2']);
+await jest(['unit', 'types', 'integration'], ['--maxWorkers=2']);
 // Apart from the others, which keep every core busy: these mostly wait, for leases to end and processes to start.
-await jest(['fault', 'fault-strict', 'chaos', 'e2e'], ['--maxWorkers=2']);
+await jest(['conformance', 'fault', 'fault-strict', 'chaos', 'e2e'], ['--maxWorkers=4']);
 await check('the formal model', 'model');
 await check('the packed package', 'package');
 
