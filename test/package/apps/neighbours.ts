@@ -33,8 +33,8 @@ async function main(): Promise<void> {
   while ((await redis.llen(journal)) < 2 * turns) await pause(2);
   const entries = (await redis.lrange(journal, 0, -1)).map((entry) => entry.split(' ') as [string, string]);
   const value = Number(await redis.get(counter));
-  const rising = entries.every(([token], index) => index === 0 || Number(token) > Number(entries[index - 1]![0]));
-  const inTurn = entries.every(([, pid], index) => index === 0 || pid !== entries[index - 1]![1]);
+  const rising = entries.every(([token], index) => index === 0 || Number(token) > Number(entries[index - 1][0]));
+  const inTurn = entries.every(([, pid], index) => index === 0 || pid !== entries[index - 1][1]);
   if (value !== 2 * turns || !rising || !inTurn) throw new Error(JSON.stringify({ value, entries }));
   // The last one tidies up.
   if ((await redis.decr(arrived)) === 0) await redis.del(counter, journal, arrived);
