@@ -10,7 +10,8 @@ interface Start {
 
 /** How far the clocks are apart, in ms. The lock is kept for 600 of the 1000 ms of a period. */
 const clocks = [0, 70, 140, 210];
-const periods = 6;
+/** Periods to look at, of so many at most: on a busy machine many are disturbed. */
+const [enough, most] = [4, 40];
 /** Up to here a start is on time; beyond, the machine stood still, and nothing is known of that period or of the next. */
 const onTime = 150;
 
@@ -25,26 +26,26 @@ describe('a fleet of four processes with a job every second', () => {
       const all = await Promise.all(fleet.map((worker) => worker.message(isStart)));
       // Everybody takes part from the period on that comes after the first of the slowest.
       const first = 1 + Math.max(...all.map(({ period }) => period));
-      const readOn = async (worker: Worker): Promise<void> => {
-        for (let period = 0; period < first + periods;) {
+      const latest = new Map(fleet.map((worker) => [worker, 0]));
+      const readTo = async (worker: Worker, period: number): Promise<void> => {
+        while (latest.get(worker)! < period) {
           const start = await worker.message(isStart);
           all.push(start);
-          ({ period } = start);
+          latest.set(worker, start.period);
         }
       };
-      await Promise.all(fleet.map(readOn));
 
       const disturbed = (period: number): boolean => {
         const known = all.filter((start) => start.period === period);
         return known.length !== fleet.length || known.some(({ late }) => late > onTime);
       };
-      const runs: Record<number, number> = {};
-      for (let period = first + 1; period <= first + periods; period++) {
+      const runs: number[] = [];
+      for (let period = first + 1; period <= first + most && runs.length < enough; period++) {
+        await Promise.all(fleet.map((worker) => readTo(worker, period)));
         if (disturbed(period - 1) || disturbed(period)) continue;
-        runs[period] = all.filter((start) => start.period === period && start.ran).length;
+        runs.push(all.filter((start) => start.period === period && start.ran).length);
       }
-      expect(Object.keys(runs).length).toBeGreaterThan(0);
-      expect(runs).toEqual(Object.fromEntries(Object.keys(runs).map((period) => [period, 1])));
+      expect(runs).toEqual(Array.from({ length: enough }, () => 1));
     } finally {
       await Promise.all(fleet.map((worker) => worker[Symbol.asyncDispose]()));
     }
