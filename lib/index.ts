@@ -14,6 +14,8 @@ export type {
   AcquireReply,
   AcquireRequest,
   BackendCapabilities,
+  AdoptReply,
+  AdoptRequest,
   ClaimRef,
   HolderRef,
   HolderSnapshot,
@@ -32,7 +34,7 @@ export type {
 export type { LockHolderInfo, LockInfo, LockListOptions, LockPartyInfo, LockWaiterInfo } from './core/lock-info.js';
 export type { LockFinding, LockFindingCode } from './core/lock-finding.js';
 export { currentLock } from './core/lock-flow.js';
-export type { LockOptions } from './core/options.js';
+export type { AdoptOptions, LockOptions } from './core/options.js';
 export {
   LockConfigurationError,
   LockError,

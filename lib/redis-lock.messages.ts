@@ -90,6 +90,10 @@ export const serviceRefusals = {
     wrong(
       `RedisLockService.using: ${describe(given)} given where the work to run under the lock stands; write using(key, () => …).`,
     ),
+
+  /** `adopt` with something else than a function behind the options. */
+  noAdoptedWork: (given: unknown) =>
+    wrong(`${describe(given)} given where the work to run under the lock stands; write adopt(ticket, () => …).`),
 } as const;
 
 /** Lines in the log as the application starts; `reason` is one of the messages of Redis below. */

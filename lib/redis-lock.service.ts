@@ -4,7 +4,14 @@ import { type LockKey, assertLockKey } from './core/lock-key.js';
 import { assertLockName } from './core/lock-name.js';
 import type { LockPlace } from './core/lock-place.js';
 import type { Lock } from './core/lock.js';
-import { type LockOptions, type ResolvedLockOptions, resolveOptions } from './core/options.js';
+import {
+  type AdoptOptions,
+  type LockOptions,
+  type ResolvedLockOptions,
+  resolveAdoption,
+  resolveOptions,
+} from './core/options.js';
+import { readTicket } from './core/ticket.js';
 import { CallSite } from './doctor/call-site.js';
 import { isContention } from './errors/contention.js';
 import { aroundPromise } from './interceptor/around-promise.js';
@@ -63,6 +70,33 @@ export class RedisLockService {
     const place = this.placeOf('using');
     return aroundPromise(
       () => this.connection.enter(key, resolved, place),
+      ({ lock }) => fn(lock),
+    );
+  }
+
+  /**
+   * Goes on with a lock that was handed over by `lock.export()`, in this process or another: the same keys and fencing tokens, with no gap in
+   * which somebody else could have them. From now on it is renewed here. With a function it is run inside the lock, as by `using`.
+   * A ticket is good once, until its lease is over. Whoever comes later, or second, is refused, also when the first one has ended.
+   * @throws LockLostError when the ticket comes too late (reason `expired`) or was adopted by somebody who works (reason `adopted`),
+   * LockUnavailableError when Redis does not answer within `wait`, LockConfigurationError for what is no ticket.
+   */
+  adopt(ticket: string, options?: AdoptOptions): Promise<Lock>;
+  adopt<T>(ticket: string, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  adopt<T>(ticket: string, options: AdoptOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  async adopt<T>(
+    ticket: string,
+    ...rest: [AdoptOptions?] | [(lock: Lock) => T | PromiseLike<T>] | [AdoptOptions, (lock: Lock) => T | PromiseLike<T>]
+  ): Promise<Lock | T> {
+    const [options, fn] = typeof rest[0] === 'function' ? [undefined, rest[0]] : [rest[0], rest[1]];
+    const [content, resolved] = this.check('adopt', () => {
+      if (rest.length > 1 && typeof fn !== 'function') throw serviceRefusals.noAdoptedWork(fn);
+      return [readTicket(ticket), resolveAdoption(options, this.connection.client.defaults)] as const;
+    });
+    const client = await this.connection.ready();
+    if (!fn) return client.adopt(content, resolved);
+    return aroundPromise(
+      () => client.enterAdopted(content, resolved),
       ({ lock }) => fn(lock),
     );
   }

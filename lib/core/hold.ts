@@ -1,16 +1,24 @@
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
-import type { Claim, Grant } from './claim.js';
+import type { Grant } from './claim.js';
 import type { Clock } from './clock.js';
 import type { LineMember } from './line.js';
-import type { ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
+import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { lostError } from './refusals.js';
+
+/** The claim that a hold rests on. */
+export interface HeldClaim extends ClaimRef, LockDemand {
+  /** @param keepUntil until when nobody else shall get the lock all the same */
+  release(keepUntil?: number): Promise<ReleaseReply | 'unanswered'>;
+}
 
 /** Where a hold came from: told of a loss before the holder's signal is, and of the end. */
 export interface HoldOwner {
   holdLost(hold: Hold): void;
   /** The last user has left. Answers what became of the lock: passed on inside the process, or what the backend said. */
   release(hold: Hold): 'handed-on' | Promise<ReleaseReply | 'unanswered'>;
+  /** It goes on in another process, with its claim: those who wait behind it here ask for themselves. */
+  moved(hold: Hold): void;
 }
 
 /** Pause (ms) before an unanswered renewal is tried again: several tries fit into the shortest provisional grant. */
@@ -48,7 +56,7 @@ export class Hold implements LineMember<Hold> {
   private controller: AbortController | undefined;
 
   constructor(
-    readonly claim: Claim,
+    readonly claim: HeldClaim,
     grant: Grant,
     options: ResolvedLockOptions,
     private readonly clock: Clock,
@@ -96,7 +104,7 @@ export class Hold implements LineMember<Hold> {
     return 0;
   }
 
-  lose(reason: LockLostReason): void {
+  lose(reason: Exclude<LockLostReason, 'adopted'>): void {
     if (this.users === 0 || this.lost) return;
     this.lost = lostError(this.name, reason, this.where);
     this.owner.holdLost(this);

@@ -159,6 +159,15 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return reply;
   }
 
+  moved(hold: Hold): void {
+    if (this.hold !== hold) return;
+    // Not closed: a question of this claim that fails by now must not give it back.
+    const claim = this.claim!;
+    this.claim = undefined;
+    this.host.claimEnded(this, claim);
+    this.next();
+  }
+
   /** Rejects everybody who waits. Who holds the lock keeps it. */
   rejectWaiting(reason: unknown): void {
     for (const caller of this.callers) this.leave(caller, reason);

@@ -57,6 +57,12 @@ export interface LockBackend {
    */
   revoke?(name: string, holders: readonly HolderRef[]): Promise<readonly string[]>;
   /**
+   * Moves a hold from the claim that has it to a new one, with its token and a lease of its own: of several that try, one has it. Asked again
+   * by that one, the answer is the same. Settles within `giveUpAt` and one `commandTimeout`; not executed later than an `acquire`.
+   * @default `Lock.export` and `RedisLockService.adopt` are refused
+   */
+  adopt?(request: AdoptRequest): Promise<AdoptReply>;
+  /**
    * The names of the locks that are held, in batches; a name may come twice. Asks for the next batch only when it is wanted.
    * @param startsWith what the names begin with; '' for all
    * @default `RedisLockService.list` is refused
@@ -82,9 +88,13 @@ export interface BackendCapabilities {
   readonly fifo: boolean;
   /** Permits: several holders at once, up to a number. */
   readonly permits: boolean;
+  /** Views: `inspect`, `revoke`, `list`. */
+  readonly views: boolean;
+  /** Hand over: `adopt`. */
+  readonly handOver: boolean;
 }
 
-export const allCapabilities: BackendCapabilities = { fifo: true, permits: true };
+export const allCapabilities: BackendCapabilities = { fifo: true, permits: true, views: true, handOver: true };
 
 export interface LockBackendEvents {
   /** A waiting claim was granted the lock by somebody's release. May come twice, late, or for a claim long given up. */
@@ -177,6 +187,20 @@ export interface RenewRequest extends ClaimRef {
 
 /** `lost` when the claim does not hold (with this token); `unanswered` when nothing is known. */
 export type RenewReply = ({ readonly validUntil: number } & Outlook) | 'lost' | 'unanswered';
+
+/** `name` and `claim`: who shall hold. */
+export interface AdoptRequest extends ClaimRef {
+  /** The claim that holds, and its token (or a later one of its block). */
+  readonly from: string;
+  readonly fencingToken: number;
+  /** Milliseconds from now: also where the present lease is longer. */
+  readonly lease: number;
+  /** As in `acquire`. */
+  readonly giveUpAt: number;
+}
+
+/** `gone`: that hold is over. `taken`: it goes on, with another claim that has adopted it. */
+export type AdoptReply = { readonly validUntil: number } | 'gone' | 'taken';
 
 /** A claim that holds, and the token that the backend knows it by. */
 export interface HolderRef {

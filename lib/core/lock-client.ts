@@ -20,6 +20,8 @@ import type { ResolvedLockOptions } from './options.js';
 import { lostError, refusals } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
+import type { TicketContent } from './ticket.js';
+import { type TransferHost, Transfers } from './transfers.js';
 
 export interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
@@ -30,7 +32,7 @@ export interface LockClientSettings {
 }
 
 /** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
-export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionHost {
+export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
   readonly defaults: ResolvedLockOptions;
   /** What operators look at. */
   readonly views: LockViews;
@@ -45,8 +47,9 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   private waiting = 0;
   /** Holds that were not left yet, be they lost or not. */
   private held = 0;
-  private readonly releases: Releases;
+  readonly releases: Releases;
   private readonly renewal: Renewal;
+  private readonly transfers = new Transfers(this);
   private closing: Promise<void> | undefined;
   /** No work is left that could ask for a lock. */
   private closed = false;
@@ -94,7 +97,7 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
       options.signal?.throwIfAborted();
       const outer = findHandle((handle) => handle.host === this && handle.key === name);
       if (outer) return Promise.resolve(this.reenter(outer));
-      if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
+      this.assertOpen(name);
       return this.queueFor(name, options).join(options);
     } catch (error) {
       const reason = error as Error;
@@ -104,15 +107,21 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
 
   /** Takes or re-enters the lock for one piece of work: run it in the answered scope, then leave. */
   async enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
-    const lock = await this.acquire(key, options);
-    return {
-      lock,
-      run: (fn) => ('parts' in lock ? runInFlowOfAll(lock, fn) : runInFlow(lock, fn)),
-      leave: async (outcome) => {
-        await lock.release();
-        if (outcome === 'worked' && lock.lost && options.onLost === 'throw') throw lock.lost;
-      },
-    };
+    return scopeOf(await this.acquire(key, options), options);
+  }
+
+  /** Takes over a lock that another process has exported. Does not open a flow. */
+  adopt(ticket: TicketContent, options: ResolvedLockOptions): Promise<LockHandle | MultiLock> {
+    return this.transfers.adopt(ticket, options);
+  }
+
+  /** The same for one piece of work. */
+  async enterAdopted(ticket: TicketContent, options: ResolvedLockOptions): Promise<LockScope> {
+    return scopeOf(await this.adopt(ticket, options), options);
+  }
+
+  export(handles: readonly LockHandle[], lease?: number): Promise<string> {
+    return this.transfers.export(handles, lease);
   }
 
   /** The innermost lock of the running flow on this client, or the hold of one name. */
@@ -153,22 +162,25 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
       hold.lost = lostError(hold.name, 'revoked', hold.where);
       this.report(hold);
     }
-    this.held--;
+    this.holdEnded();
     if (channels.released.hasSubscribers) {
       const { name: key, fencingToken, acquiredAt } = hold;
       channels.released.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
     }
-    if (this.held === 0) this.onLastHoldEnded?.();
   }
 
   openClaim(queue: LocalQueue, method = ''): Claim {
-    const id = this.newClaimId() + method;
+    const id = this.newClaimId(method);
     if (queue.strict) this.strictQueues.set(id, queue);
     return new Claim(queue.name, id, queue.demand, queue, this.backend, this.releases, this.clock);
   }
 
-  private newClaimId(): string {
-    return `${this.id}:${(this.claimCount++).toString(36)}`;
+  newClaimId(method = ''): string {
+    return `${this.id}:${(this.claimCount++).toString(36)}${method}`;
+  }
+
+  assertOpen(name: string): void {
+    if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
   }
 
   countWaiting(name: string, change: 1 | -1, where?: string): void {
@@ -181,6 +193,16 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   holdStarted(hold: Hold): void {
     this.held++;
     this.renewal.add(hold);
+  }
+
+  holdMoved(hold: Hold): void {
+    hold.users = 0;
+    this.renewal.remove(hold);
+    this.holdEnded();
+    if (channels.exported.hasSubscribers) {
+      const { name: key, fencingToken, acquiredAt } = hold;
+      channels.exported.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
+    }
   }
 
   rescheduled(hold: Hold): void {
@@ -228,8 +250,12 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   private granted(grant: PushedGrant): void {
     const { claim } = this.strictQueues.get(grant.claim) ?? this.queues.get(grant.name) ?? {};
     if (claim?.claim === grant.claim) claim.receive(grant);
-    // Given up meanwhile, or brought back by a failover: nobody here wants it.
-    else void this.releases.release(grant, this.defaults.lease, 0);
+    // Given up meanwhile, or brought back by a failover: nobody here wants it. But for what goes on elsewhere.
+    else if (!this.transfers.hasLeft(grant.claim)) void this.releases.release(grant, this.defaults.lease, 0);
+  }
+
+  private holdEnded(): void {
+    if (--this.held === 0) this.onLastHoldEnded?.();
   }
 
   private report(hold: Hold): void {
@@ -261,4 +287,15 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
     this.releases.stop();
     await this.backend.close();
   }
+}
+
+function scopeOf(lock: LockHandle | MultiLock, { onLost }: ResolvedLockOptions): LockScope {
+  return {
+    lock,
+    run: (fn) => ('parts' in lock ? runInFlowOfAll(lock, fn) : runInFlow(lock, fn)),
+    leave: async (outcome) => {
+      await lock.release();
+      if (outcome === 'worked' && lock.lost && onLost === 'throw') throw lock.lost;
+    },
+  };
 }

@@ -9,6 +9,8 @@ import { lostError } from './refusals.js';
 export interface HandleHost {
   /** @param lease in ms; left out: that of each hold */
   renew(holds: readonly Hold[], lease?: number): Promise<void>;
+  /** Hands it over to another process, all handles of one lock together. @param lease in ms */
+  export(handles: readonly LockHandle[], lease?: number): Promise<string>;
   /** One user less; the last one gives the lock back. */
   leave(hold: Hold): Promise<void>;
 }
@@ -16,6 +18,7 @@ export interface HandleHost {
 /** One user's view of a hold: the outermost one, or a re-entry. */
 export class LockHandle implements Lock {
   private released: Promise<void> | undefined;
+  private ended: 'released' | 'exported' = 'released';
 
   constructor(
     readonly hold: Hold,
@@ -62,13 +65,23 @@ export class LockHandle implements Lock {
 
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.hold.lost ?? lostError(this.key, 'released', this.hold.where);
+    throw this.hold.lost ?? lostError(this.key, this.ended, this.hold.where);
   }
 
   async renew(lease?: Duration): Promise<void> {
-    const milliseconds = lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
+    const milliseconds = leaseOf(lease);
     this.assertHeld();
     await this.host.renew([this.hold], milliseconds);
+  }
+
+  async export(lease?: Duration): Promise<string> {
+    return this.host.export([this], leaseOf(lease));
+  }
+
+  /** It was handed over: its release has nothing to give back. */
+  moved(): void {
+    this.released = Promise.resolve();
+    this.ended = 'exported';
   }
 
   release(): Promise<void> {
@@ -79,4 +92,9 @@ export class LockHandle implements Lock {
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }
+}
+
+/** @throws LockConfigurationError */
+export function leaseOf(lease: Duration | undefined): number | undefined {
+  return lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
 }

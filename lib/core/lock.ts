@@ -31,6 +31,16 @@ export interface Lock extends AsyncDisposable {
    */
   renew(lease?: Duration): Promise<void>;
   /**
+   * Hands the lock over: answers a ticket with which another process, or another part of this one, goes on with it
+   * (`RedisLockService.adopt`), with the same fencing token and without a gap. The lock ends here without being given back: `isHeld` is false,
+   * `signal` does not abort, `release()` does nothing. When nobody adopts it, it is free when its lease is over.
+   * Whoever has the ticket can adopt the lock. It is good once.
+   * @param lease how long the ticket is good, from now (default: the lease it was acquired with)
+   * @throws LockLostError when the lock is lost, LockUnavailableError when Redis did not answer (then it is held on here),
+   * LockConfigurationError when others inside it use the same hold (re-entry).
+   */
+  export(lease?: Duration): Promise<string>;
+  /**
    * Gives the lock back; the outermost release of a flow frees it. Safe to call twice, safe in `finally`:
    * never rejects, also when the lock was lost or Redis is away (what is left at Redis then ends by itself).
    */

@@ -1,13 +1,13 @@
-import { type Duration, parseDuration } from './duration.js';
+import type { Duration } from './duration.js';
 import { type Hold, makeExact } from './hold.js';
 import type { Lock } from './lock.js';
-import type { LockHandle } from './lock-handle.js';
+import { type LockHandle, leaseOf } from './lock-handle.js';
 import type { LockLostError } from '../errors/lock-errors.js';
-import { minLease } from './options.js';
 
 /** What a lock of several names needs from its client. */
 export interface MultiLockHost {
   renew(holds: readonly Hold[], lease?: number): Promise<void>;
+  export(handles: readonly LockHandle[], lease?: number): Promise<string>;
 }
 
 /** Several names that were taken together: held while each of them is, given back together. */
@@ -70,12 +70,16 @@ export class MultiLock implements Lock {
   }
 
   async renew(lease?: Duration): Promise<void> {
-    const milliseconds = lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
+    const milliseconds = leaseOf(lease);
     this.assertHeld();
     await this.host.renew(
       this.parts.map(({ hold }) => hold),
       milliseconds,
     );
+  }
+
+  async export(lease?: Duration): Promise<string> {
+    return this.host.export(this.parts, leaseOf(lease));
   }
 
   release(): Promise<void> {

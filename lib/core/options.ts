@@ -52,6 +52,17 @@ export interface LockOptions {
 export type Fairness = 'handoff' | 'strict';
 export type OnLost = 'throw' | 'warn';
 
+/** What can be said when a lock is adopted. What is left out is as for an acquisition. */
+export interface AdoptOptions extends Pick<LockOptions, 'lease' | 'renew' | 'maxHold' | 'onLost'> {
+  /**
+   * For how long it is tried again while Redis does not answer. Nobody is waited for.
+   * @default '10s'
+   */
+  wait?: Duration;
+}
+
+const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost'] as const;
+
 /** Defaults of every acquisition, from the module's options. */
 export interface LockDefaults {
   lease?: Duration;
@@ -137,6 +148,12 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     permits: defaults.permits,
     limit: defaults.limit,
   };
+}
+
+/** The same for an adoption, which knows fewer options. @throws LockConfigurationError */
+export function resolveAdoption(options: AdoptOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
+  if (options === undefined) return defaults;
+  return resolveOptions(readOptions('options', options, adoptOptionNames) as LockOptions, defaults);
 }
 
 /**

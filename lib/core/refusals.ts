@@ -92,6 +92,10 @@ export const losses = {
   released: (key: string, where?: string) =>
     lost(key, where, 'released', 'it was released before. Use it before its release, or acquire it again.'),
 
+  /** `exported`: `assertHeld()` or `renew()` after the own `export()`. */
+  exported: (key: string, where?: string) =>
+    lost(key, where, 'exported', 'it was handed over (export). Use it where it is adopted.'),
+
   /** `shutdown`: the work took longer than `shutdownTimeout`. */
   shutdown: (key: string, where?: string) =>
     lost(
@@ -155,5 +159,5 @@ export const inputRefusals = {
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),
 } as const;
 
-export const lostError = (key: string, reason: LockLostReason, where?: string): LockLostError =>
+export const lostError = (key: string, reason: keyof typeof losses, where?: string): LockLostError =>
   losses[reason](key, where);

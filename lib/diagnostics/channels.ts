@@ -21,6 +21,18 @@ export interface LockLostMessage {
   readonly reason: LockLostReason;
 }
 
+export interface LockExportedMessage {
+  readonly key: string;
+  readonly fencingToken: number;
+  /** Milliseconds between the grant and the export. */
+  readonly held: number;
+}
+
+export interface LockAdoptedMessage {
+  readonly key: string;
+  readonly fencingToken: number;
+}
+
 /** A process: host and pid, and what tells its connections apart. */
 export interface LockPartyMessage {
   readonly client: string;
@@ -51,5 +63,7 @@ export const channels = {
   acquired: channel('nestjs-redis-lock:acquired'),
   released: channel('nestjs-redis-lock:released'),
   lost: channel('nestjs-redis-lock:lost'),
+  exported: channel('nestjs-redis-lock:exported'),
+  adopted: channel('nestjs-redis-lock:adopted'),
   forceReleased: channel('nestjs-redis-lock:force-released'),
 } as const;

@@ -88,9 +88,11 @@ export class LockUpgradeError extends LockError {
  * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted by force, lost in a failover);
  * `max-hold` – the hold reached `maxHold`;
  * `shutdown` – the application ended before the work did;
- * `released` – it was asked for something after its own `release()`.
+ * `released` – it was asked for something after its own `release()`;
+ * `exported` – it was asked for something after its own `export()`;
+ * `adopted` – it cannot be adopted with this ticket, because somebody else has done so and works.
  */
-export type LockLostReason = 'expired' | 'revoked' | 'max-hold' | 'shutdown' | 'released';
+export type LockLostReason = 'expired' | 'revoked' | 'max-hold' | 'shutdown' | 'released' | 'exported' | 'adopted';
 
 /** The lock went while its holder still worked. Others may hold it by now. HTTP: 500. */
 export class LockLostError extends LockError {

@@ -2,6 +2,8 @@ import { certainUntil, type Clock } from '../../lib/core/clock.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
   ClaimRef,
   LockBackend,
   LockBackendEvents,
@@ -25,6 +27,7 @@ export class ScriptedBackend implements LockBackend {
   readonly acquired: AcquireRequest[] = [];
   readonly released: ReleaseRequest[] = [];
   readonly renewed: RenewRequest[] = [];
+  readonly adopted: AdoptRequest[] = [];
   events!: LockBackendEvents;
   closed = false;
   /** What it says of its grants and renewals. */
@@ -36,6 +39,9 @@ export class ScriptedBackend implements LockBackend {
 
   onAcquire = (request: AcquireRequest): AcquireReply | Promise<AcquireReply> =>
     this.grant(request.lease, request.reserve);
+  onAdopt = ({ lease }: AdoptRequest): AdoptReply | Promise<AdoptReply> => ({
+    validUntil: certainUntil(this.clock.now(), lease),
+  });
   onRelease = (_claim: ClaimRef): ReleaseReply | Promise<ReleaseReply> => 'released';
   onRenew = (holds: readonly RenewRequest[]): RenewReply[] | Promise<RenewReply[]> =>
     holds.map(({ lease }) => this.renewal(lease));
@@ -83,6 +89,12 @@ export class ScriptedBackend implements LockBackend {
     this.log.push(`renew ${holds.map(({ name }) => name).join()}`);
     this.renewed.push(...holds);
     return this.onRenew(holds);
+  }
+
+  async adopt(request: AdoptRequest): Promise<AdoptReply> {
+    this.log.push(`adopt ${request.name}`);
+    this.adopted.push(request);
+    return this.onAdopt(request);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { HolderRef, LockSnapshot, RenewRequest } from '../../core/lock-backend.js';
+import type { AdoptRequest, HolderRef, LockSnapshot, RenewRequest } from '../../core/lock-backend.js';
 import type { Answer, Audience, LockView, Question, Renewed, Standing } from './table-messages.js';
 
 /** Longest time in ms that a grant lasts for a waiter of which nothing is heard. */
@@ -146,6 +146,24 @@ export class LockTable {
       this.serve(name, entry, now);
       this.audience.revoked(clientOf(claim), { name, claim });
       return [claim];
+    });
+  }
+
+  /** Moves a hold to another claim, with its token: of all who try one has it. */
+  adopt({ name, claim, from, fencingToken, lease }: AdoptRequest): { readonly rest: number } | 'gone' | 'taken' {
+    return this.step(name, (entry, now) => {
+      const { holder } = entry;
+      if (holder?.claim === claim && holder.fencingToken === fencingToken) {
+        holder.endsAt = Math.max(holder.endsAt, now + lease);
+        return { rest: holder.endsAt - now };
+      }
+      if (holder?.claim === from && !holder.kept && holder.fencingToken <= fencingToken) {
+        if (holder.fencingToken < fencingToken && fencingToken > this.register) return 'gone';
+        entry.holder = { claim, fencingToken, endsAt: now + lease, confirmed: true };
+        entry.queue.delete(from);
+        return { rest: lease };
+      }
+      return holder?.fencingToken === fencingToken ? 'taken' : 'gone';
     });
   }
 

@@ -3,6 +3,8 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
   HolderRef,
   ReleaseRequest,
   LockBackend,
@@ -132,6 +134,13 @@ export class MemoryLockBackend implements LockBackend {
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     await this.rideOut(name, this.clock.now() + this.commandTimeout);
     return this.send(name, 'useful', () => this.server.table.revoke(name, holders));
+  }
+
+  async adopt(request: AdoptRequest): Promise<AdoptReply> {
+    await this.rideOut(request.name, request.giveUpAt);
+    const sentAt = this.clock.now();
+    const answer = await this.send(request.name, 'useless', () => this.server.table.adopt(request));
+    return typeof answer === 'object' ? { validUntil: certainUntil(sentAt, answer.rest) } : answer;
   }
 
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {

@@ -6,6 +6,8 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
   HolderRef,
   LockBackend,
   LockBackendEvents,
@@ -17,6 +19,7 @@ import type {
 } from '../../core/lock-backend.js';
 import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
+import { adopt } from './adoption.js';
 import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { examineMessages, examineSettings } from './examination.js';
@@ -169,6 +172,10 @@ export class RedisBackend implements LockBackend {
 
   revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     return this.views.revoke(name, holders);
+  }
+
+  adopt(request: AdoptRequest): Promise<AdoptReply> {
+    return adopt(this.connection, this.keys, this.replicas, request);
   }
 
   list(startsWith: string): AsyncIterable<readonly string[]> {

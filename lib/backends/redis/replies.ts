@@ -1,6 +1,7 @@
 import { certainUntil } from '../../core/clock.js';
 import type {
   AcquireReply,
+  AdoptReply,
   AcquireRequest,
   ClaimRef,
   HolderSnapshot,
@@ -64,6 +65,14 @@ export function decodeRenew(reply: string, sentAt: number): RenewReply {
     tokensUntil: Number(tokensUntil),
     othersWait: waiters !== '0',
   };
+}
+
+/** @param sentAt as in `decodeAcquire` */
+export function decodeAdopt(reply: string, sentAt: number): AdoptReply | 'late' {
+  const [word, rest] = reply.split(' ');
+  if (word === 'adopted') return { validUntil: certainUntil(sentAt, Number(rest)) };
+  if (word === 'gone' || word === 'taken' || word === 'late') return word;
+  throw new Error(`the adopt script answered ${JSON.stringify(reply)}`);
 }
 
 type HolderReply = [

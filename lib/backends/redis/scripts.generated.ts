@@ -205,6 +205,127 @@ end
 return reply`,
     sha1: 'd501af37856957ece4cb412f00b6f5b6bfa47be5',
   },
+  adopt: {
+    source: `local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+if now > tonumber(ARGV[1]) then
+return {now, 'late'}
+end
+local version = ' v1'
+local guard = '60000'
+local function digits(token)
+return string.format('%d', token)
+end
+local function issue(count)
+local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
+if type(last) == 'table' then
+return nil, last
+end
+local token = now
+if last and tonumber(last) >= now then
+token = last + 1
+redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+end
+return token
+end
+local function raise_register(top)
+local last = tonumber(redis.call('GET', KEYS[1]) or 0)
+if last >= top then
+return last
+end
+redis.call('SET', KEYS[1], digits(top), 'PX', guard)
+return top
+end
+local names = (#KEYS - 1) / 3
+local record_key, queue_key, waiters_key
+local function choose(position)
+record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
+end
+local function isolated(work, ...)
+local ok, result = pcall(work, ...)
+if ok then
+return result
+end
+return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
+end
+local function write(to, token, expiry, state)
+local until_ms = digits(expiry)
+redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
+end
+local function grant(to, length, state, reserve)
+local token, refused = issue(1 + reserve)
+if not token then
+error(refused)
+end
+write(to, token, now_ms + length, state)
+return token, token + reserve
+end
+local function read(text)
+local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
+if holder then
+return holder, token, tonumber(expiry), state
+end
+local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
+if rest < 0 then
+error('FOREIGN value on the key of a lock')
+end
+return nil, nil, now_ms + rest, nil
+end
+local function read_waiter(claim)
+local entry = redis.call('HGET', waiters_key, claim) or ''
+local alive_until, lease, reserve, standing = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)$')
+return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing
+end
+local function write_waiter(claim, alive_until, lease, reserve, standing)
+redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing)
+end
+local function channel_of(claim)
+return channel_prefix .. string.match(claim, '^[^:]+')
+end
+local function way_to(channel)
+local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+if shard and not shard.err and shard[2] > 0 then
+return 'SPUBLISH', true
+end
+local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
+end
+local function leave_queue(claim)
+redis.call('HDEL', waiters_key, claim)
+return redis.call('ZREM', queue_key, claim) == 1
+end
+local function adopt(from, known_token, to, lease)
+local record = redis.call('GET', record_key)
+if not record then
+return 'gone'
+end
+local holder, token, expiry, state = read(record)
+token = tonumber(token)
+local ends = now_ms + lease
+if holder == to and token == known_token then
+ends = math.max(expiry, ends)
+elseif holder == from and state ~= 'kept' and token <= known_token then
+if token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0)) then
+return 'gone'
+end
+elseif holder and token == known_token then
+return 'taken'
+else
+return 'gone'
+end
+write(to, known_token, ends, 'full')
+leave_queue(from)
+return 'adopted ' .. (ends - now_ms)
+end
+choose(1)
+local outcome = isolated(adopt, ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5]))
+if string.sub(outcome, 1, 7) == 'failed ' then
+return outcome
+end
+return {now, outcome}`,
+    sha1: 'd55cf3bbf0e2bf839d27d66607d36bc990ed59f2',
+  },
   inspect: {
     source: `local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key

@@ -5,6 +5,7 @@ import { ClientBench } from './client-bench.js';
 import { exclusion } from './exclusion.guarantees.js';
 import { givingUpAndReEntry } from './giving-up.guarantees.js';
 import { pushedGrants } from './grant.guarantees.js';
+import { adoption, handingOver } from './hand-over.guarantees.js';
 import { holding } from './holding.guarantees.js';
 import type { LockPlace } from './lock-place.js';
 import { queue } from './queue.guarantees.js';
@@ -33,7 +34,8 @@ export function lockBackendConformance(
     queue(bench);
     pushedGrants(bench);
     repetition(bench);
-    snapshots(bench);
+    if (capabilities.views) snapshots(bench);
+    if (capabilities.handOver) adoption(bench);
   });
   for (const [title, maxLocalHandoffs] of [
     ['a client', 16],
@@ -45,7 +47,8 @@ export function lockBackendConformance(
       givingUpAndReEntry(bench);
       holding(bench);
       severalNames(bench);
-      views(bench);
+      if (capabilities.views) views(bench);
+      if (capabilities.handOver) handingOver(bench);
     });
   }
 }

@@ -120,6 +120,18 @@ export class Party implements AsyncDisposable {
     return typeof reply === 'object' ? reply.validUntil : reply!;
   }
 
+  /** Moves a hold to a claim of its own: until when it is certain, or why it is not to be had. */
+  async adopt(
+    { name, claim }: ClaimRef,
+    hold: { readonly claim: string; readonly fencingToken: number },
+    lease = 20_000,
+  ): Promise<number | 'gone' | 'taken'> {
+    const { claim: from, fencingToken } = hold;
+    const giveUpAt = performance.now() + 5_000;
+    const reply = await this.backend.adopt!({ name, claim, from, fencingToken, lease, giveUpAt });
+    return typeof reply === 'object' ? reply.validUntil : reply;
+  }
+
   /** Settles when messages reach it, as they do after the first wait of a real client. */
   async reachable(): Promise<this> {
     for (;;) {

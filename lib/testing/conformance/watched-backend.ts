@@ -2,6 +2,8 @@ import type { Clock } from '../../core/clock.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
   ClaimRef,
   HolderRef,
   LockBackend,
@@ -20,6 +22,7 @@ export class WatchedBackend implements LockBackend {
   readonly acquires: Array<{ name: string; claim: string; reply?: AcquireReply }> = [];
   readonly releases: Array<ClaimRef & { reply?: ReleaseReply }> = [];
   readonly renewals: Array<{ holds: readonly RenewRequest[]; replies?: RenewReply[] }> = [];
+  readonly adoptions: Array<AdoptRequest & { reply?: AdoptReply }> = [];
   readonly grants: PushedGrant[] = [];
   recoveries = 0;
   private readonly happened = conditions();
@@ -110,6 +113,13 @@ export class WatchedBackend implements LockBackend {
 
   revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     return this.inner.revoke!(name, holders);
+  }
+
+  async adopt(request: AdoptRequest): Promise<AdoptReply> {
+    const call: (typeof this.adoptions)[number] = { ...request };
+    this.adoptions.push(call);
+    call.reply = await this.inner.adopt!(request);
+    return call.reply;
   }
 
   list(startsWith: string): AsyncIterable<readonly string[]> {

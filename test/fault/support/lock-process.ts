@@ -1,4 +1,4 @@
-import type { LockOptions } from '../../../lib/core/options.js';
+import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
 import { forkWorker, type Worker } from '../../support/worker.js';
 
 export interface LockState {
@@ -49,6 +49,14 @@ export class LockProcess {
 
   release(as: string): Promise<void> {
     return this.call('release', { as });
+  }
+
+  export(as: string): Promise<string> {
+    return this.call<string>('export', { as });
+  }
+
+  adopt(as: string, ticket: string, options: AdoptOptions = {}): Promise<{ token: number }> {
+    return this.call<{ token: number }>('adopt', { as, ticket, options });
   }
 
   /** The next event that the process told by itself. */

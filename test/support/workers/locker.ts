@@ -7,15 +7,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import type { LockOptions } from '../../../lib/core/options.js';
+import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
 const build = process.env['LOCKER_BUILD'] ?? 'esm';
 const built = async (path: string): Promise<unknown> => import(new URL(`../${build}/${path}`, import.meta.url).href);
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
-const { lockDefaults, resolveOptions } = (await built(
+const { lockDefaults, resolveAdoption, resolveOptions } = (await built(
   'core/options.js',
 )) as typeof import('../../../lib/core/options.js');
+const { readTicket } = (await built('core/ticket.js')) as typeof import('../../../lib/core/ticket.js');
 const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
@@ -115,6 +116,12 @@ const methods: Record<string, (args: never) => unknown> = {
   },
   state: ({ as }: { as: string }) => state(locks.get(as)!),
   release: ({ as }: { as: string }) => locks.get(as)!.release(),
+  export: ({ as }: { as: string }) => locks.get(as)!.export(),
+  async adopt({ as, ticket, options }: { as: string; ticket: string; options: AdoptOptions }) {
+    const lock = (await client.adopt(readTicket(ticket), resolveAdoption(options, client.defaults))) as LockHandle;
+    locks.set(as, lock);
+    return { token: lock.fencingToken };
+  },
   /** Blocks the event loop until the file is there; then looks, before any await. */
   lookWhenThere({ as, file }: { as: string; file: string }) {
     process.send?.({ event: 'blocked' });

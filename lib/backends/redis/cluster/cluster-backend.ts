@@ -4,6 +4,8 @@ import { type Duration, parseDuration } from '../../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
   HolderRef,
   LockBackend,
   LockBackendEvents,
@@ -109,6 +111,10 @@ export class ClusterBackend implements LockBackend {
 
   revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     return this.routed(name, performance.now() + this.commandTimeout, ({ backend }) => backend.revoke(name, holders));
+  }
+
+  adopt(request: AdoptRequest): Promise<AdoptReply> {
+    return this.routed(request.name, request.giveUpAt, ({ backend }) => backend.adopt(request));
   }
 
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {

@@ -1,0 +1,52 @@
+--[[
+Moves a hold to a claim of another client: a lock that was taken there is finished here, with the same token and without a gap.
+
+KEYS  1 register, 2 record, 3 queue, 4 waiters (includes/layout.lua)
+ARGV  1 latest server time in µs at which the sender still wants the answer
+      2 the claim that holds, 3 its token, or a later one of its block
+      4 the claim that shall hold, 5 its lease in ms
+REPLY {now µs, 'adopted <rest of the lease in ms>' | 'gone' | 'taken' | 'late'} or 'failed <error>'
+        gone: that hold is over; taken: it goes on, with another claim that has adopted it
+INVARIANT  Of all who try one has it. Sent again by that one: the same answer, and never a shorter lease. 'late' changed nothing.
+]]
+-- include: clock.lua
+if now > tonumber(ARGV[1]) then
+  return {now, 'late'}
+end
+-- include: version.lua
+-- include: register.lua
+-- include: layout.lua
+-- include: grant.lua
+-- include: record.lua
+
+local function adopt(from, known_token, to, lease)
+  local record = redis.call('GET', record_key)
+  if not record then
+    return 'gone'
+  end
+  local holder, token, expiry, state = read(record)
+  token = tonumber(token)
+  local ends = now_ms + lease
+  if holder == to and token == known_token then
+    ends = math.max(expiry, ends)
+  elseif holder == from and state ~= 'kept' and token <= known_token then
+    -- As for a renewal: nobody can raise the register beyond.
+    if token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0)) then
+      return 'gone'
+    end
+  elseif holder and token == known_token then
+    return 'taken'
+  else
+    return 'gone'
+  end
+  write(to, known_token, ends, 'full')
+  leave_queue(from)
+  return 'adopted ' .. (ends - now_ms)
+end
+
+choose(1)
+local outcome = isolated(adopt, ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5]))
+if string.sub(outcome, 1, 7) == 'failed ' then
+  return outcome
+end
+return {now, outcome}

@@ -1,0 +1,78 @@
+import type { LockDemand, LockKind } from './lock-backend.js';
+import { mostNames } from './lock-key.js';
+import { assertLockName } from './lock-name.js';
+import { transferRefusals as refusals } from './transfers.messages.js';
+
+/** A hold that is on its way to another process: who holds it until then, and the token that stays. */
+export interface TicketHold {
+  readonly name: string;
+  readonly claim: string;
+  readonly fencingToken: number;
+}
+
+/** What a ticket says. */
+export interface TicketContent extends LockDemand {
+  /** In the order of their names. */
+  readonly holds: readonly TicketHold[];
+}
+
+const header = 'lock-ticket:';
+const version = '1:';
+/** Characters: more than all names at their longest need. */
+const longestTicket = 400_000;
+
+/** One word of text, which queues, JSON and headers bear. Its claims are secrets: whoever has it can adopt the lock. */
+export function writeTicket({ kind, permits, limit, holds }: TicketContent): string {
+  const parts = holds.map(({ name, claim, fencingToken }) => [name, claim, fencingToken]);
+  return header + version + Buffer.from(JSON.stringify([kind, permits, limit, ...parts])).toString('base64url');
+}
+
+/** @throws LockConfigurationError for anything but a ticket. */
+export function readTicket(ticket: unknown): TicketContent {
+  if (typeof ticket !== 'string') throw refusals.noTicket(ticket === null ? 'null given' : `${typeof ticket} given`);
+  if (!ticket.startsWith(header)) throw refusals.noTicket('this text is none');
+  if (!ticket.startsWith(version, header.length)) throw refusals.noTicket('it is of another version of this library');
+  const encoded = ticket.slice(header.length + version.length);
+  if (encoded.length > longestTicket || !/^[\w-]+$/.test(encoded)) throw damaged();
+  let content: unknown;
+  try {
+    content = JSON.parse(Buffer.from(encoded, 'base64url').toString());
+  } catch {
+    throw damaged();
+  }
+  const read = contentOf(content);
+  // Whatever was cut, changed or put in between does not come out the same.
+  if (!read || writeTicket(read) !== ticket) throw damaged();
+  return read;
+}
+
+const damaged = (): Error => refusals.noTicket('it was cut or changed');
+
+const kinds: readonly unknown[] = ['exclusive', 'shared', 'permits'] satisfies LockKind[];
+
+function contentOf(content: unknown): TicketContent | undefined {
+  if (!Array.isArray(content)) return undefined;
+  const [kind, permits, limit, ...parts] = content as unknown[];
+  if (!kinds.includes(kind) || !isCount(permits, 1) || !isCount(limit, 0)) return undefined;
+  const holds = parts.map(holdOf);
+  if (holds.length === 0 || holds.length > mostNames) return undefined;
+  if (holds.some((hold, index) => !hold || (index > 0 && hold.name <= holds[index - 1]!.name))) return undefined;
+  return { kind: kind as LockKind, permits, limit, holds: holds as TicketHold[] };
+}
+
+function holdOf(part: unknown): TicketHold | undefined {
+  if (!Array.isArray(part)) return undefined;
+  const [name, claim, fencingToken] = part as unknown[];
+  // Scripts part words at spaces, and ids at ':'.
+  if (typeof claim !== 'string' || claim.length > 500 || !/^[\w.$-]+:[\w.$:-]+$/.test(claim)) return undefined;
+  if (!isCount(fencingToken, 1)) return undefined;
+  try {
+    assertLockName(name);
+  } catch {
+    return undefined;
+  }
+  return { name, claim, fencingToken };
+}
+
+const isCount = (value: unknown, least: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= least;

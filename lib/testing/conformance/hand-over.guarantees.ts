@@ -1,0 +1,245 @@
+import { type AdoptOptions, lockDefaults, resolveAdoption } from '../../core/options.js';
+import { readTicket } from '../../core/ticket.js';
+import type { Lock } from '../../core/lock.js';
+import type { BackendBench } from './backend-bench.js';
+import { aborted, type ClientBench, type Member } from './client-bench.js';
+import { expect, thrownBy } from './expectations.js';
+
+/** Moving a hold from claim to claim, at the port. */
+export function adoption(bench: BackendBench): void {
+  const { describe, it, join, unique } = bench;
+
+  describe('a hold that is moved to another claim', () => {
+    it('keeps its token; who had it before neither renews it nor gives it back', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      const mine = b.claim(name);
+      const { fencingToken } = held;
+      expect(await b.adopt(mine, held)).toBeTypeOf('number');
+      expect(await a.renew(held)).toBe('lost');
+      expect(await a.release(held)).toBe('absent');
+      expect(await b.renew({ ...mine, fencingToken })).toBeTypeOf('number');
+      expect(await b.release(mine)).toBe('released');
+    });
+
+    it('has a lease of its own, also a shorter one; asked for again it is the same, and never shorter', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name, { lease: 60_000 });
+      const mine = b.claim(name);
+      const before = performance.now();
+      expect(await b.adopt(mine, held, 20_000)).toBeLessThan(before + 40_000);
+      const { fencingToken } = held;
+      const renewed = await b.renew({ ...mine, fencingToken }, 50_000);
+      expect(renewed).toBeGreaterThan(before + 40_000);
+      expect(await b.adopt(mine, held, 1_000)).toBeGreaterThan(before + 40_000);
+    });
+
+    it('goes to one of those who try', async () => {
+      const parties = await Promise.all([join(), join(), join()]);
+      const name = unique();
+      const held = await parties[0].take(name);
+      const replies = await Promise.all(parties.map((party) => party.adopt(party.claim(name), held)));
+      expect(replies.filter((reply) => typeof reply === 'number')).toHaveLength(1);
+      expect(replies.filter((reply) => reply === 'taken')).toHaveLength(2);
+    });
+
+    it('is had by nobody who names another claim, a smaller or a made-up token, or comes too late', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      const { claim, fencingToken } = held;
+      for (const wrong of [
+        { claim: `${claim}0`, fencingToken: fencingToken + 1 },
+        { claim, fencingToken: fencingToken - 1 },
+        { claim, fencingToken: fencingToken + 10 ** 12 },
+      ])
+        expect(await b.adopt(b.claim(name), wrong)).toBe('gone');
+      await a.release(held);
+      expect(await b.adopt(b.claim(name), held)).toBe('gone');
+      expect(await b.take(unique())).toBeDefined();
+    });
+  });
+}
+
+/** A lock that is taken in one process and finished in another. */
+export function handingOver(bench: ClientBench): void {
+  const { describe, it, join, unique } = bench;
+  const adopt = ({ client }: Member, ticket: string, options?: AdoptOptions): Promise<Lock> =>
+    client.adopt(readTicket(ticket), resolveAdoption(options, lockDefaults));
+
+  describe('a lock that is handed over', () => {
+    it('goes on elsewhere with the same token, and nobody has it in between', async () => {
+      const [a, b, waiter] = [await join(), await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name, { lease: 2_400, renew: true });
+      const { lock: next } = await waiter.queue(name);
+      const { signal } = lock;
+      const ticket = await lock.export();
+      expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+      const there = await adopt(b, JSON.parse(JSON.stringify({ ticket })).ticket);
+      expect(there).toMatchObject({ key: name, keys: [name], isHeld: true, depth: 1 });
+      expect(there.fencingToken).toBe(lock.fencingToken);
+      expect(signal.aborted).toBe(false);
+      await there.release();
+      expect((await next).fencingToken).toBeGreaterThan(lock.fencingToken);
+      expect(signal.aborted).toBe(false);
+      expect([a, b].flatMap(({ log }) => log.lines)).toEqual([]);
+    });
+
+    it('has ended where it came from: it is not given back there, and whoever uses it is told so', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const scope = await a.enter(name);
+      const { lock } = scope;
+      const ticket = await lock.export();
+      const reason = thrownBy(() => lock.assertHeld());
+      expect(reason).toMatchObject({ code: 'LOCK_LOST', reason: 'exported', key: name });
+      await expect(lock.renew()).rejects.toMatchObject({ reason: 'exported' });
+      await expect(lock.export()).rejects.toMatchObject({ reason: 'exported' });
+      expect(await scope.run(async () => a.client.current(name))).toBe(undefined);
+      await lock.release();
+      await scope.leave('worked');
+      await a.client.shutdown(0);
+      expect(a.backend.releases).toEqual([]);
+      expect(await adopt(b, ticket)).toMatchObject({ isHeld: true });
+    });
+
+    it('is renewed where it is adopted, and can be entered again there', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const ticket = await (await a.acquire(name)).export();
+      const content = readTicket(ticket);
+      const scope = await b.client.enterAdopted(content, resolveAdoption({ lease: 1_500, renew: true }, lockDefaults));
+      await scope.run(async () => {
+        const inner = await b.acquire(name);
+        expect(inner.depth).toBe(2);
+        await inner.release();
+      });
+      await b.backend.until(() => b.backend.renewals.filter(({ replies }) => replies).length >= 4);
+      expect(scope.lock.isHeld).toBe(true);
+      await scope.leave('worked');
+      await c.acquire(name, { wait: 0 });
+    });
+
+    it('is adopted by one: the second is refused, at once and when the first has ended', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const ticket = await (await a.acquire(name)).export();
+      const tries = await Promise.allSettled([adopt(b, ticket), adopt(c, ticket)]);
+      const won = tries.find((result) => result.status === 'fulfilled');
+      const lost = tries.filter((result) => result.status === 'rejected');
+      expect(lost).toHaveLength(1);
+      expect(lost[0]!.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'adopted', key: name });
+      await won!.value.release();
+      await expect(adopt(a, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired', key: name });
+      const next = await a.acquire(name, { wait: 0 });
+      await expect(adopt(b, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+      expect(next.isHeld).toBe(true);
+      await next.release();
+      expect(a.log.lines).toEqual([]);
+    });
+
+    it('and that nobody adopts is free when its lease is over', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name);
+      const shorter = await a.acquire(`${name}:short`, { lease: 600 });
+      const tickets = [await lock.export(), await shorter.export()] as const;
+      const next = await b.acquire(`${name}:short`, { wait: '15s' });
+      await expect(adopt(a, tickets[1])).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+      expect(next.isHeld).toBe(true);
+      // The other one has its whole lease.
+      await expect(b.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+
+    it('has the lease that its ticket was given, whatever was left of it', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const ticket = await (await a.acquire(name, { lease: 500 })).export(20_000);
+      // The first lease is over by then.
+      await aborted(await a.acquire(`${name}:clock`, { lease: 600 }));
+      expect(await adopt(b, ticket)).toMatchObject({ isHeld: true });
+    });
+
+    it('and that was lost cannot be handed over', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name);
+      await b.client.views.forceRelease(name);
+      await expect(lock.export()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+      const gone = await a.acquire(name);
+      await gone.release();
+      await expect(gone.export()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'released' });
+    });
+
+    it('is nobody’s else inside: a re-entry keeps it from being handed over', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const scope = await a.enter(name);
+      await scope.run(async () => {
+        const inner = await a.acquire(name);
+        for (const lock of [inner, scope.lock])
+          await expect(lock.export()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION', key: name });
+        await inner.release();
+      });
+      expect(scope.lock.isHeld).toBe(true);
+      expect(await adopt(b, await scope.lock.export())).toMatchObject({ isHeld: true });
+    });
+
+    it('is waited for on by the callers of its process, who get it when it has ended elsewhere', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name);
+      const waiting = a.acquire(name, { wait: '15s' });
+      const ticket = await lock.export();
+      const there = await adopt(b, ticket);
+      await expect(a.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      await there.release();
+      const next = await waiting;
+      expect(next.fencingToken).toBeGreaterThan(there.fencingToken);
+      await next.release();
+    });
+
+    it('goes on with the token of the caller that had it by then', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const first = await a.acquire(name);
+      const second = a.acquire(name);
+      await first.release();
+      const lock = await second;
+      const there = await adopt(b, await lock.export());
+      expect(there.fencingToken).toBe(lock.fencingToken);
+      await there.renew();
+      await there.release();
+      expect((await b.acquire(name, { wait: 0 })).fencingToken).toBeGreaterThan(there.fencingToken);
+    });
+
+    it('of several names goes on as a whole, each with its token, and one of those who try has all', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const root = unique();
+      const names = [`${root}:1`, `${root}:2`, `${root}:3`];
+      const lock = await a.acquire(names);
+      const ticket = await lock.export();
+      const tries = await Promise.allSettled([adopt(b, ticket), adopt(c, ticket)]);
+      const [won] = tries.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(tries.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+      expect(won!.keys).toEqual(names);
+      expect([...won!.fencingTokens]).toEqual([...lock.fencingTokens]);
+      expect(won!.isHeld).toBe(true);
+      await won!.release();
+      await a.acquire(names, { wait: 0 });
+    });
+
+    it('of several names of which one is gone is nobody’s, and the others are given back', async () => {
+      const [a, b] = [await join(), await join()];
+      const root = unique();
+      const names = [`${root}:1`, `${root}:2`, `${root}:3`];
+      const ticket = await (await a.acquire(names)).export();
+      await a.client.views.forceRelease(names[1]!);
+      await expect(adopt(b, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired', key: names[1] });
+      await a.acquire(names, { wait: 0 });
+    });
+  });
+}
