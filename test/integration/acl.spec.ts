@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
+import { keySpace } from '../../lib/backends/redis/keys.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
 import { documentedRules } from '../support/documented-acl.js';
@@ -91,7 +92,9 @@ describe('the smallest ACL of docs/guarantees.md', () => {
   it('allows everything that a lock does', async () => {
     const place = await scene(documentedRules());
     await everything(place);
-    expect(await place.admin.acl('LOG')).toEqual([]);
+    const refused = (await place.admin.acl('LOG')) as string[][];
+    // ioredis tells newer servers its name, and bears it when it may not.
+    expect(refused.filter((entry) => !entry.includes('client|setinfo'))).toEqual([]);
     expect(place.log.lines).toEqual([]);
   });
 
@@ -107,6 +110,19 @@ describe('the smallest ACL of docs/guarantees.md', () => {
     });
     await place.admin.acl('SETUSER', 'locks', '+scan');
     expect(await listed(client)).toEqual(['acl']);
+  });
+
+  it('allows to renew in a Redis that is out of memory', async () => {
+    const place = await scene(documentedRules());
+    const client = place.client();
+    await client.start();
+    const lock = await client.acquire('acl', options({ lease: '20s' }));
+    const [record] = keySpace('lock:').forLock('acl');
+    await place.admin.pexpire(record, 10_000);
+    await place.admin.config('SET', 'maxmemory', '100kb');
+    await lock.renew();
+    expect(await place.admin.pttl(record)).toBeGreaterThan(10_000);
+    expect(lock.isHeld).toBe(true);
   });
 
   it('is the smallest: nothing in it is granted for nothing', async () => {

@@ -51,9 +51,10 @@ export class UnconfirmedGrant extends Error {
 }
 
 /**
- * Asks whether replicas have what the server had written when it ran the last command of this connection (WAIT), whoever wrote it: a
- * grant whose answer got lost with an earlier connection counts, too. Redis runs nothing else for a connection that waits, so there is
- * one question at a time, and whoever asks meanwhile shares the next one: it covers everything before it.
+ * Asks whether replicas have what was written on the command connection (WAIT). Scripts write wherever they answer with a lease, also
+ * one that they find as it was: else a grant whose answer got lost with an earlier connection would count without a question. Redis runs
+ * nothing else for a connection that waits, so there is one question at a time, and whoever asks meanwhile shares the next one: it covers
+ * everything before it.
  */
 export class ReplicaConfirmation {
   private underWay: Promise<unknown> | undefined;

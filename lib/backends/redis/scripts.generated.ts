@@ -177,9 +177,9 @@ if holder == claim then
 token = tonumber(token)
 if state == 'provisional' then
 leave_queue(claim)
-expiry = now_ms + lease
-write(claim, token, expiry, 'full')
+expiry, state = now_ms + lease, 'full'
 end
+pcall(write, claim, token, expiry, state)
 return granted(token, expiry - now_ms, raise_register(token + reserve))
 end
 if patience == 0 then
@@ -203,7 +203,7 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: 'd501af37856957ece4cb412f00b6f5b6bfa47be5',
+    sha1: 'ed3c5175ed582870ffdd8ba7f9ab3aaae4214070',
   },
   adopt: {
     source: `local time = redis.call('TIME')
@@ -648,7 +648,7 @@ end
 local until_ms = string.format('%d', expiry)
 local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full' .. version, 'PXAT', until_ms)
 if written.err then
-redis.call('PEXPIREAT', record_key, until_ms)
+redis.call('PEXPIRE', record_key, expiry - now_ms + 1)
 return (expiry - now_ms) .. ' 0 0'
 end
 if reserve == 0 then
@@ -663,7 +663,7 @@ local base = hold * 4 - 3
 reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
 end
 return reply`,
-    sha1: 'cd87aa08aaf4fbb2431e5210becf41ef84194208',
+    sha1: '4622b1553d7dbf32b8cb06c9dfe5e3ad73d5491e',
   },
   revoke: {
     source: `local channel_prefix = ARGV[1]

@@ -95,9 +95,11 @@ local function ask(claim, lease, reserve, patience)
     if state == 'provisional' then
       -- The holder fetches a grant that was pushed to it: it is alive, so it gets its whole lease now.
       leave_queue(claim)
-      expiry = now_ms + lease
-      write(claim, token, expiry, 'full')
+      expiry, state = now_ms + lease, 'full'
     end
+    -- Written in any case: WAIT asks for what its own connection has written, and the grant may be an earlier connection's. It stands
+    -- also where there is no memory to write.
+    pcall(write, claim, token, expiry, state)
     return granted(token, expiry - now_ms, raise_register(token + reserve))
   end
 

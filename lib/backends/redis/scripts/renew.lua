@@ -31,8 +31,9 @@ local function renew(claim, known_token, lease, reserve)
   local until_ms = string.format('%d', expiry)
   local written = redis.pcall('SET', record_key, claim .. ' ' .. digits(token) .. ' ' .. until_ms .. ' full' .. version, 'PXAT', until_ms)
   if written.err then
-    -- Redis is out of memory. Who holds shall not lose by it: the key's own expiry is what counts, and takes no memory.
-    redis.call('PEXPIREAT', record_key, until_ms)
+    -- Redis is out of memory. Who holds shall not lose by it: the key's own expiry is what counts, and takes no memory. (PEXPIRE counts
+    -- from when the script began, not later than `now`; PEXPIREAT would be one more permission, for this alone.)
+    redis.call('PEXPIRE', record_key, expiry - now_ms + 1)
     return (expiry - now_ms) .. ' 0 0'
   end
   if reserve == 0 then
