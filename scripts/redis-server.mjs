@@ -18,12 +18,13 @@ export const HOW_TO_GET_REDIS = `No redis-server was found. Install one, or set 
   Docker           docker run --rm -p 6379:6379 redis:7   then REDIS_URL=redis://127.0.0.1:6379
   Windows          wsl --install, then inside it: sudo apt-get install -y redis-server`;
 
-/** @returns {string | undefined} the path of a redis-server */
-function findRedisServer() {
-  const given = process.env['REDIS_SERVER_BIN'];
-  if (given) return given;
+/**
+ * @param {string[]} names
+ * @returns {string | undefined} the path of the first program on PATH that has one of the names
+ */
+function findOnPath(...names) {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
-    for (const name of ['redis-server', 'valkey-server']) {
+    for (const name of names) {
       try {
         accessSync(join(directory, name), constants.X_OK);
         return join(directory, name);
@@ -34,6 +35,12 @@ function findRedisServer() {
   }
   return undefined;
 }
+
+/** @returns {string | undefined} the path of the server to use */
+const findRedisServer = () => process.env['REDIS_SERVER_BIN'] || findOnPath('redis-server', 'valkey-server');
+
+/** @returns {string | undefined} the path of a valkey-server; none is installed for it */
+export const findValkeyServer = () => findOnPath('valkey-server');
 
 /** Debian's package, when we may; its service neither starts now nor at the next boot. */
 function installOnDebian() {
@@ -143,6 +150,7 @@ function watchOver(pid, directory) {
  * @property {string} [acl] lines of an ACL file, such as 'user app on >secret ~lock:* +@all'
  * @property {number} [port] default: a free one
  * @property {boolean} [sentinel] run as Redis Sentinel
+ * @property {string} [binary] the server's program; default: the one that is found
  * @property {NodeJS.ProcessEnv} [env] added to the environment, such as LD_PRELOAD
  * @property {boolean} [awaitLoading] wait until the data set is loaded; default true
  */
@@ -210,7 +218,10 @@ export class RedisServer {
   /** Starts the process and waits until it answers PING. */
   async start() {
     const env = { ...process.env, ...this.options.env };
-    const child = spawn(ensureRedisServer(), this.#arguments(), { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(this.options.binary ?? ensureRedisServer(), this.#arguments(), {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (chunk) => (this.#output = (this.#output + chunk).slice(-8192)));
     }

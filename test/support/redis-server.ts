@@ -1,5 +1,5 @@
 /** Real redis-server processes for tests. They live in scripts/, because the demo starts one too. */
-export { ensureRedisServer, freePort, RedisServer, startRedis } from '../../scripts/redis-server.mjs';
+export { ensureRedisServer, findValkeyServer, freePort, RedisServer, startRedis } from '../../scripts/redis-server.mjs';
 export type { RedisServerOptions } from '../../scripts/redis-server.mjs';
 
 /**

@@ -20,25 +20,38 @@ const pace = {
 /** So long (ms) that no sentinel takes a busy machine for a dead master; a test that wants a failover says so. */
 const never = 600_000;
 
-/** One master, two replicas and three sentinels on free ports. */
+export interface SentinelGroupOptions {
+  /** @default 2 */
+  replicas?: number;
+  /** @default 3 */
+  sentinels?: number;
+  /** Of the master, and of its sentinels: two different ones. @default none */
+  passwords?: { readonly master: string; readonly sentinels: string };
+}
+
+/** One master, its replicas and sentinels on free ports. */
 export class SentinelGroup {
   private constructor(
     readonly servers: readonly RedisServer[],
     readonly sentinels: readonly RedisServer[],
+    private readonly passwords: SentinelGroupOptions['passwords'],
   ) {}
 
-  static async start(): Promise<SentinelGroup> {
+  static async start({ replicas = 2, sentinels = 3, passwords }: SentinelGroupOptions = {}): Promise<SentinelGroup> {
     const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+    if (passwords) args.push('--requirepass', passwords.master);
+    const config = passwords && `requirepass ${passwords.sentinels}`;
     const master = await startRedis({ args });
     const follow = ['--replicaof', master.host, String(master.port), ...args];
-    const [replicas, sentinels] = await Promise.all([
-      Promise.all([startRedis({ args: follow }), startRedis({ args: follow })]),
-      Promise.all([1, 2, 3].map(() => startRedis({ sentinel: true }))),
-    ]);
-    const group = new SentinelGroup([master, ...replicas], sentinels);
-    for (const sentinel of sentinels) {
+    const group = new SentinelGroup(
+      [master, ...(await Promise.all(Array.from({ length: replicas }, () => startRedis({ args: follow }))))],
+      await Promise.all(Array.from({ length: sentinels }, () => startRedis({ sentinel: true, config }))),
+      passwords,
+    );
+    for (const sentinel of group.sentinels) {
       await group.ask(sentinel, 'SENTINEL', 'DEBUG', ...Object.entries(pace).flat());
-      await group.ask(sentinel, 'SENTINEL', 'MONITOR', masterName, master.host, master.port, 2);
+      await group.ask(sentinel, 'SENTINEL', 'MONITOR', masterName, master.host, master.port, Math.min(2, sentinels));
+      if (passwords) await group.ask(sentinel, ...group.set('auth-pass', passwords.master));
       await group.ask(sentinel, ...group.set('failover-timeout', 3000));
       await group.ask(sentinel, ...group.set('down-after-milliseconds', never));
     }
@@ -48,7 +61,12 @@ export class SentinelGroup {
 
   /** How clients reach the master. */
   get connection(): RedisOptions {
-    return { sentinels: this.sentinels.map(({ host, port }) => ({ host, port })), name: masterName };
+    return {
+      sentinels: this.sentinels.map(({ host, port }) => ({ host, port })),
+      name: masterName,
+      password: this.passwords?.master,
+      sentinelPassword: this.passwords?.sentinels,
+    };
   }
 
   /** The master, as the sentinels see it. */
@@ -68,7 +86,9 @@ export class SentinelGroup {
     for (const sentinel of this.sentinels) {
       await this.until(async () => {
         const state = pairs(await this.ask(sentinel, 'SENTINEL', 'MASTER', masterName));
-        return Number(state['num-slaves']) >= alive - 1 && state['num-other-sentinels'] === '2';
+        return (
+          Number(state['num-slaves']) >= alive - 1 && Number(state['num-other-sentinels']) === this.sentinels.length - 1
+        );
       });
     }
     const master = await this.master();
@@ -123,13 +143,14 @@ export class SentinelGroup {
     return this.master();
   }
 
-  private set(option: string, value: number): [string, ...string[]] {
+  private set(option: string, value: number | string): [string, ...string[]] {
     return ['SENTINEL', 'SET', masterName, option, String(value)];
   }
 
   /** One command on a connection of its own. */
   private async ask(server: RedisServer, command: string, ...args: Array<string | number>): Promise<unknown> {
-    const redis = new Redis({ port: server.port, enableReadyCheck: false });
+    const password = this.passwords?.[this.sentinels.includes(server) ? 'sentinels' : 'master'];
+    const redis = new Redis({ port: server.port, password, enableReadyCheck: false });
     try {
       return await redis.call(command, ...args);
     } finally {

@@ -1,0 +1,14 @@
+import { describe } from '@jest/globals';
+import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { findValkeyServer, startRedis } from '../support/redis-server.js';
+import { RedisPlace } from './redis-place.js';
+
+const binary = findValkeyServer();
+if (binary === undefined) console.warn('SKIPPED: locks on one Valkey (no valkey-server on the PATH)');
+
+(binary === undefined ? describe.skip : describe)('locks on one Valkey', () =>
+  lockBackendConformance(async () => {
+    const server = await startRedis({ binary });
+    return new RedisPlace(server.url, server.url, () => server.stop());
+  }),
+);
