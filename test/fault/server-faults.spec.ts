@@ -82,38 +82,63 @@ describe('a Redis that is there but refuses', () => {
   });
 
   describe('because it is a replica or has too few', () => {
-    it('retries within the wait on a server that was made a replica, and locks when it is a primary again', async () => {
+    it('leaves a server that was made a replica, retries within the wait, and locks when it is a primary again', async () => {
       // A primary that waits for more replicas keeps this one waiting.
       await using primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
-      await using locker = await Locker.to(redis.url);
+      await using locker = await Locker.to(redis.url, { commandTimeout: 300 });
       await view.redis.replicaof('127.0.0.1', primary.port);
       await until('the replica follows', async () => (await view.redis.info('replication')).includes('link_status:up'));
       const short = await rejection(locker.acquire('read-only', { wait: 300 }));
-      expect(short).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-      const waiting = new Outcome(locker.acquire('read-only', { wait: '15s' }));
+      expect(short).toMatchObject({ code: 'LOCK_UNAVAILABLE', key: 'read-only' });
+      const connections = await view.connections();
       const calls = await view.calls('evalsha');
-      await until('it asked several times', async () => waiting.settled || (await view.calls('evalsha')) >= calls + 2);
+      const waiting = new Outcome(locker.acquire('read-only', { wait: '15s' }));
+      await until('it made two connections', async () => (await view.connections()) >= connections + 2);
       expect(waiting.error).toBeUndefined();
       expect(waiting.settled).toBe(false);
+      // Asked ten times a second at most, on each of them at least once.
+      const asked = (await view.calls('evalsha')) - calls;
+      expect(asked).toBeGreaterThanOrEqual(2);
       await view.redis.replicaof('NO', 'ONE');
       await until('it got the lock', () => waiting.settled);
       await waiting.value!.release();
+      await locker.client.shutdown(0);
+      await view.expectNothingLeft();
+    });
+
+    it('is told by a server that is a replica from the start, and a client of it locks as soon as it is one no more', async () => {
+      await using primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
+      await view.redis.replicaof('127.0.0.1', primary.port);
+      await until('the replica follows', async () => (await view.redis.info('replication')).includes('link_status:up'));
+      await using locker = await Locker.to(redis.url, { commandTimeout: 300 });
+      const error = await rejection(locker.acquire('read-only', { wait: 0 }));
+      expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
+      expect(error.message).toContain('READONLY');
+      await view.redis.replicaof('NO', 'ONE');
+      await (await locker.acquire('read-only', { wait: '15s' })).release();
     });
 
     it('answers unavailable, not uncertain, where writes need replicas that are not there', async () => {
-      await using locker = await Locker.to(redis.url);
+      await using locker = await Locker.to(redis.url, { commandTimeout: 500 });
       const held = await locker.acquire('before', { lease: 2000, renew: true });
+      const given = await locker.acquire('given back meanwhile', { lease: '1m' });
       await view.redis.config('SET', 'min-replicas-to-write', 1);
       const error = await rejection(locker.acquire('alone', { wait: '15s' }));
       expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false, key: 'alone' });
       expect(error.message).toContain('NOREPLICAS');
       expect(held.isHeld).toBe(true);
+      // Nothing is written, so nothing is given back either; it is tried again.
+      await given.release();
+      expect(await view.holder('given back meanwhile')).toMatchObject({ token: given.fencingToken });
       await view.redis.config('SET', 'min-replicas-to-write', 0);
+      await until('its release', async () => (await view.holder('given back meanwhile')) === undefined);
       // A refused renewal is no loss: it is tried again well inside the lease.
       const { expiry } = (await view.holder('before'))!;
       await until('a renewal', async () => (await view.holder('before'))!.expiry > expiry);
       await held.release();
       await (await locker.acquire('alone')).release();
+      await locker.client.shutdown(0);
+      await view.expectNothingLeft();
     });
   });
 

@@ -80,6 +80,11 @@ export class ServerView {
     return Number(new RegExp(`^cmdstat_${command.replace('|', '\\|')}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
   }
 
+  /** Connections that the server has ever taken. */
+  async connections(): Promise<number> {
+    return Number(/^total_connections_received:(\d+)/m.exec(await this.redis.info('stats'))![1]);
+  }
+
   async now(): Promise<number> {
     const [seconds, micros] = (await this.redis.time()) as unknown as [string, string];
     return Number(seconds) * 1e6 + Number(micros);
@@ -91,7 +96,8 @@ export class ServerView {
     await until('every connection of the library is closed', async () => {
       const list = (await this.redis.client('LIST')) as string;
       const others = list.split('\n').filter((line) => line !== '' && !line.startsWith(`id=${own} `));
-      return others.every((line) => line.includes(' cmd=monitor ') || line.includes('flags=O '));
+      // Monitors (O), replicas (S) and sentinels are the test's.
+      return others.every((line) => / cmd=monitor | flags=[OS] | name=sentinel-/.test(line));
     });
     const left = (await this.redis.keys('*')).filter((key) => key !== keys.register && !key.startsWith('filler:'));
     // The next test must not fail for this one's sake.
