@@ -9,8 +9,10 @@ const longestLookout = 1000;
 
 /** Makes things go wrong on a stage, at their times, and puts them right again. */
 export class Director {
-  /** Faults for which there was no one: the process they were meant for is in trouble already. */
+  /** Faults for which there was no one: what they were meant for is in trouble already. */
   skipped = 0;
+  /** What is in trouble: 'server', 'process 0', 'link 0' and so on. */
+  readonly #trouble = new Set<string>();
 
   /** How many locks were deleted: each name has its turn. */
   #deleted = 0;
@@ -21,32 +23,32 @@ export class Director {
   async run(faults: readonly Fault[]): Promise<void> {
     const start = performance.now();
     const running: Array<Promise<void>> = [];
+    const failures: unknown[] = [];
     for (const fault of faults) {
       await sleep(Math.max(0, start + fault.at - performance.now()));
-      running.push(this.#happen(fault));
+      running.push(this.#happen(fault).catch((error: unknown) => void failures.push(error)));
     }
+    // Whatever failed: nothing may go on happening when the stage is gone, least of all processes that start.
     await Promise.all(running);
+    if (failures.length > 0) throw new AggregateError(failures, 'a fault could not be made to happen');
   }
 
   async #happen(fault: Fault): Promise<void> {
     const what = nameOf(fault);
     const note = (phase: 'begins' | 'over' | 'skipped'): void =>
       this.stage.record({ event: 'fault', at: monotonic(), what, phase });
-    if (fault.on === 'server') {
-      note('begins');
-      await this.#server(fault.what, fault.lasts);
-      return note('over');
-    }
-    const slot = await this.#slot(fault.who);
-    if (!slot || slot.trouble.has(fault.on)) {
+    const slot = fault.on === 'server' ? undefined : await this.#slot(fault.who);
+    const victim = fault.on === 'server' ? 'server' : slot && `${fault.on} ${slot.number}`;
+    if (victim === undefined || this.#trouble.has(victim)) {
       this.skipped += 1;
       return note('skipped');
     }
     note('begins');
-    slot.trouble.add(fault.on);
-    if (fault.on === 'process') await this.#process(slot, fault.what, fault.lasts);
-    else await this.#link(slot, fault.what, fault.lasts, fault.by);
-    slot.trouble.delete(fault.on);
+    this.#trouble.add(victim);
+    if (fault.on === 'server') await this.#server(fault.what, fault.lasts);
+    else if (fault.on === 'process') await this.#process(slot!, fault.what, fault.lasts);
+    else await this.#link(slot!, fault.what, fault.lasts, fault.by);
+    this.#trouble.delete(victim);
     note('over');
   }
 

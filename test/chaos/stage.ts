@@ -26,8 +26,6 @@ export interface Slot {
   readonly proxy: TcpProxy;
   contender: Contender;
   starts: number;
-  /** What is wrong with its process and with its link at this moment. */
-  readonly trouble: Set<'process' | 'link'>;
 }
 
 const keys = keySpace('lock:');
@@ -63,7 +61,7 @@ export class Stage {
     for (let number = 0; number < options.processes; number++) {
       const proxy = await TcpProxy.to(server.port);
       const contender = stage.#contender(number, 1, proxy);
-      stage.slots.push({ number, proxy, contender, starts: 1, trouble: new Set() });
+      stage.slots.push({ number, proxy, contender, starts: 1 });
     }
     await Promise.all(stage.slots.map(({ contender }) => contender.working));
     return stage;
