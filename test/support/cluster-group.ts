@@ -3,8 +3,11 @@ import { slotCount } from '../../lib/backends/redis/cluster/slots.js';
 import type { RedisClusterOptions } from '../../lib/backends/redis/index.js';
 import { type RedisServer, startRedis } from './redis-server.js';
 
-/** So long (ms) that no node takes a busy machine for a dead master: failovers are the tests' own doing. */
-const nodeTimeout = 60_000;
+/**
+ * Half of this (ms) passes between two words of a node to another. Short while they get to know each other; then so long that none takes
+ * a busy machine for a dead node. Failovers are the tests' own doing.
+ */
+const nodeTimeout = { first: 1000, later: 60_000 };
 
 /** A Redis Cluster of three masters with a replica each, on free ports. */
 export class ClusterGroup {
@@ -16,8 +19,16 @@ export class ClusterGroup {
   ) {}
 
   static async start(options: { acl?: string; args?: string[] } = {}): Promise<ClusterGroup> {
-    const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeout)];
-    args.push('--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0', ...(options.args ?? []));
+    const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeout.first)];
+    args.push(
+      '--cluster-replica-no-failover',
+      'yes',
+      '--repl-diskless-sync-delay',
+      '0',
+      '--repl-ping-replica-period',
+      '1',
+      ...(options.args ?? []),
+    );
     const acl = options.acl === undefined ? {} : { acl: options.acl };
     const servers = await Promise.all(Array.from({ length: 6 }, () => startRedis({ args, ...acl })));
     const group = new ClusterGroup(servers.slice(0, 3), servers.slice(3));
@@ -66,16 +77,50 @@ export class ClusterGroup {
     throw new Error(`nobody serves slot ${slot}`);
   }
 
-  /** The replica of a master. */
-  replicaOf(master: RedisServer): RedisServer {
-    return this.replicas[this.masters.indexOf(master)]!;
+  /** The replica of a master, as both say by now. */
+  async replicaOf(master: RedisServer): Promise<RedisServer> {
+    const lines = (await this.admin(master).info('replication')).split('\r\n');
+    const port = /port=(\d+)/.exec(lines.find((line) => line.startsWith('slave0:')) ?? '')?.[1];
+    return this.servers.find((server) => server.port === Number(port))!;
+  }
+
+  /** Gives a slot with all its keys from one master to another; `inBetween` runs while they are on their way. */
+  async move(slot: number, to: RedisServer, inBetween: () => Promise<void> = async () => {}): Promise<void> {
+    const from = await this.ownerOf(slot);
+    const [source, target] = [this.admin(from), this.admin(to)];
+    await target.cluster('SETSLOT', slot, 'IMPORTING', await this.idOf(from));
+    await source.cluster('SETSLOT', slot, 'MIGRATING', await this.idOf(to));
+    const keys = await source.cluster('GETKEYSINSLOT', slot, 100);
+    // One before, the others after: a lock is in both places.
+    const send = (some: string[]): Promise<unknown> =>
+      source.call('MIGRATE', to.host, to.port, '', 0, 5000, 'KEYS', ...some);
+    if (keys.length > 0) await send(keys.slice(0, 1));
+    await inBetween();
+    const rest = await source.cluster('GETKEYSINSLOT', slot, 100);
+    if (rest.length > 0) await send(rest);
+    const id = await this.idOf(to);
+    for (const server of [to, from]) await this.admin(server).cluster('SETSLOT', slot, 'NODE', id);
+  }
+
+  /** A replica takes the place of its master by force, as after an election. */
+  async takeOver(replica: RedisServer): Promise<void> {
+    await this.admin(replica).cluster('FAILOVER', 'TAKEOVER');
+    await this.until(async () => (await this.admin(replica).info('replication')).includes('role:master'));
+  }
+
+  /** A server that was killed is back, as a replica of who took its place, and has all that it has. */
+  async rejoin(server: RedisServer): Promise<void> {
+    if (!server.isRunning) await server.restart();
+    await this.until(async () =>
+      /role:slave[^]*master_link_status:up/.test(await this.admin(server).info('replication')),
+    );
   }
 
   idOf(server: RedisServer): Promise<string> {
     return this.admin(server).cluster('MYID');
   }
 
-  /** Every running node says that the cluster is well, and who a slot belongs to. */
+  /** Every running node knows who a slot belongs to. */
   async agreed(slot: number, owner: RedisServer): Promise<void> {
     const id = await this.idOf(owner);
     for (const server of this.servers) {
@@ -96,7 +141,6 @@ export class ClusterGroup {
   }
 
   private async join(): Promise<void> {
-    const [first] = this.servers;
     const { username, password } = this.deafUser;
     for (const server of this.servers) {
       const rules = ['~*', '&*', '+@all', '-subscribe', '-ssubscribe'];
@@ -138,11 +182,13 @@ export class ClusterGroup {
         String(await this.admin(replica).info('replication')).includes('master_link_status:up'),
       );
     }
-    // Clients ask any of them for the replicas.
-    await this.until(async () => {
-      const shards = (await this.admin(first!).cluster('SLOTS')) as unknown[][];
-      return shards.every((shard) => shard.length === 4);
-    });
+    for (const server of this.servers) {
+      await this.until(async () => {
+        const shards = (await this.admin(server).cluster('SLOTS')) as unknown[][];
+        return shards.every((shard) => shard.length === 4);
+      });
+      await this.admin(server).config('SET', 'cluster-node-timeout', nodeTimeout.later);
+    }
   }
 
   async until(condition: () => Promise<boolean>): Promise<void> {

@@ -1,10 +1,18 @@
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
-import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
+import {
+  ClusterBackend,
+  RedisBackend,
+  type RedisBackendOptions,
+  type RedisClusterOptions,
+} from '../../../lib/backends/redis/index.js';
 
 /** The tests run twice: with local hand-off, and (jest project `fault-strict`) without. */
 const fairness = process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff';
+
+/** Where its locks live. */
+export type LockerPlace = RedisBackendOptions['redis'] | RedisClusterOptions;
 
 export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
 
@@ -13,15 +21,19 @@ export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
  * message or by the end of a lease. Time-outs are generous unless the test is about them: this machine may be busy.
  */
 export class Locker {
-  readonly backend: RedisBackend;
+  readonly backend: RedisBackend | ClusterBackend;
   readonly client: LockClient;
   /** What a person would read in the log. */
   readonly log: string[] = [];
 
-  constructor(redis: RedisBackendOptions['redis'], options: LockerOptions = {}) {
+  constructor(place: LockerPlace, options: LockerOptions = {}) {
     const tell = (message: string): void => void this.log.push(message);
     const log = { log: tell, warn: tell, error: tell };
-    this.backend = new RedisBackend({ redis, commandTimeout: 2000, poll: '1m', ...options, log });
+    const settings = { commandTimeout: 2000, poll: '1m', ...options, log } as const;
+    this.backend =
+      typeof place === 'object' && 'nodes' in place && Array.isArray(place.nodes)
+        ? new ClusterBackend({ ...settings, cluster: place })
+        : new RedisBackend({ ...settings, redis: place as RedisBackendOptions['redis'] });
     this.client = new LockClient(
       this.backend,
       { defaults: { ...lockDefaults, fairness }, maxWaiters: 10_000, maxLocalHandoffs: 16 },
@@ -29,8 +41,8 @@ export class Locker {
     );
   }
 
-  static async to(redis: RedisBackendOptions['redis'], options?: LockerOptions): Promise<Locker> {
-    const locker = new Locker(redis, options);
+  static async to(place: LockerPlace, options?: LockerOptions): Promise<Locker> {
+    const locker = new Locker(place, options);
     await locker.client.start();
     return locker;
   }
