@@ -128,7 +128,7 @@ export interface NodeVote {
   readonly node: string;
   /**
    * `granted`: it gave its vote; `contended`: somebody else has it; `unreachable`: it could not be asked, or did not answer in time;
-   * `connected`: it was reached as the application started.
+   * `connected`: it was reached, as the application started or as somebody looked at locks.
    */
   readonly answer: 'granted' | 'contended' | 'unreachable' | 'connected';
   /** Why it is unreachable. */

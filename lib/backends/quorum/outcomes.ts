@@ -57,6 +57,34 @@ export function notStarted(
   );
 }
 
+/**
+ * What a majority of the nodes answers, each with its node.
+ * @param name of the lock that they are asked about, if it is one
+ * @throws QuorumNotReachedError; what a node refuses for good as that
+ */
+export async function answersOf<T>(
+  name: string | undefined,
+  nodes: readonly QuorumNode[],
+  majority: number,
+  ask: (node: QuorumNode) => Promise<T>,
+): Promise<ReadonlyArray<readonly [QuorumNode, T]>> {
+  const answers = await Promise.allSettled(nodes.map(ask));
+  const given = answers.flatMap((answer, position) =>
+    answer.status === 'fulfilled' ? [[nodes[position]!, answer.value] as const] : [],
+  );
+  const errors = answers.map((answer) => (answer.status === 'rejected' ? (answer.reason as Error) : undefined));
+  const refused = errors.find((error) => error && !(error instanceof LockUnavailableError));
+  if (refused) throw refused;
+  if (given.length >= majority) return given;
+  const votes = nodes.map(({ label: node }, position): NodeVote => {
+    const error = errors[position]?.message;
+    return error === undefined ? { node, answer: 'connected' } : { node, answer: 'unreachable', error };
+  });
+  const cause = errors.find((error) => error !== undefined);
+  const silent = unreachable(votes).join(', ');
+  throw quorumRefusals.notReached(name, given.length, nodes.length, majority, silent, votes, { cause });
+}
+
 const unreachable = (votes: readonly NodeVote[]): string[] =>
   votes.filter(({ answer }) => answer === 'unreachable').map(({ node }) => node);
 

@@ -3,8 +3,10 @@ import type {
   AcquireReply,
   AcquireRequest,
   BackendCapabilities,
+  HolderRef,
   LockBackend,
   LockBackendEvents,
+  LockSnapshot,
   ReleaseReply,
   ReleaseRequest,
   RenewReply,
@@ -19,6 +21,7 @@ import { notStarted, releaseOutcome } from './outcomes.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
 import { assertQuorumSize, type QuorumTuning, resolveQuorumTuning } from './quorum.options.js';
+import { QuorumViews } from './quorum-views.js';
 import type { QuorumRules } from './quorum-rules.js';
 import { Renewing } from './renewing.js';
 
@@ -46,6 +49,7 @@ export class QuorumBackend implements LockBackend {
 
   private readonly rules: QuorumRules;
   private readonly restartGuard: number;
+  private readonly views: QuorumViews;
   private readonly candidacies = new Map<string, Candidacy>();
   private clientId: string | undefined;
   private events: LockBackendEvents | undefined;
@@ -75,6 +79,7 @@ export class QuorumBackend implements LockBackend {
       granted: (grant) => this.events?.granted(grant),
       forget: (claim) => this.candidacies.delete(claim),
     };
+    this.views = new QuorumViews(this.rules.nodes, this.rules.majority);
   }
 
   /** Rejects when no majority can be reached, and when a node refuses what locks need. The nodes go on trying by themselves. */
@@ -82,7 +87,7 @@ export class QuorumBackend implements LockBackend {
     this.clientId = clientId;
     this.events = events;
     const { nodes, majority } = this.rules;
-    const starts = await Promise.allSettled(nodes.map((node) => node.start(clientId, () => events.recovered())));
+    const starts = await Promise.allSettled(nodes.map((node) => node.start(clientId, events)));
     const reasons = starts.map((start) => (start.status === 'rejected' ? (start.reason as Error) : undefined));
     const refused = reasons.find((reason) => reason instanceof LockConfigurationError);
     if (refused) throw refused;
@@ -129,6 +134,20 @@ export class QuorumBackend implements LockBackend {
       });
     });
     return renewals.map((renewal) => renewal.end());
+  }
+
+  async inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    this.assertOpen(name);
+    return this.views.inspect(name, waiters);
+  }
+
+  async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    this.assertOpen(name);
+    return this.views.revoke(name, holders);
+  }
+
+  list(startsWith: string): AsyncIterable<readonly string[]> {
+    return this.views.list(startsWith);
   }
 
   /** Looks at every node. What one forgets by a restart does no harm where `restartGuard` keeps it from voting then. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/clock.js';
-import type { LockBackend, PushedGrant } from '../../core/lock-backend.js';
+import type { LockBackend, LockBackendEvents, PushedGrant } from '../../core/lock-backend.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { Releases } from '../../core/releases.js';
 import type { LockError } from '../../errors/lock-errors.js';
+import { candidateOf } from './ballot-id.js';
 import { quorumRefusals } from './quorum.messages.js';
 
 /** What a node has to tell a claim. */
@@ -36,8 +37,8 @@ export class QuorumNode {
     return this.clock.now();
   }
 
-  /** @param onRecovered it can be asked again, perhaps having lost everything */
-  start(clientId: string, onRecovered: () => void): Promise<void> {
+  /** @param events of the quorum; grants of this node alone are none of them */
+  start(clientId: string, events: LockBackendEvents): Promise<void> {
     return this.backend.start(clientId, {
       granted: (grant) => {
         this.granted(grant);
@@ -48,7 +49,10 @@ export class QuorumNode {
           return;
         }
         this.releases.repeat();
-        onRecovered();
+        events.recovered();
+      },
+      revoked: ({ name, claim }) => {
+        events.revoked?.({ name, claim: candidateOf(claim) });
       },
     });
   }

@@ -10,7 +10,7 @@ import {
 export const quorumRefusals = {
   /** Too few nodes answered in time (`nodeTimeout`), or they were started a short while ago (`restartGuard`). `error.votes` says for each node why. */
   notReached: (
-    key: string,
+    key: string | undefined,
     answered: number,
     size: number,
     majority: number,
@@ -19,7 +19,7 @@ export const quorumRefusals = {
     { cause, uncertain = false }: { cause?: unknown; uncertain?: boolean } = {},
   ) =>
     new QuorumNotReachedError(
-      `Lock ${printable(key)}: ${answered} of ${size} nodes answered, ${majority} are needed. Look at ${silent}.`,
+      `${key === undefined ? 'Locks' : `Lock ${printable(key)}`}: ${answered} of ${size} nodes answered, ${majority} are needed. Look at ${silent}.`,
       { key, votes, cause, uncertain },
     ),
 

@@ -127,7 +127,7 @@ export class RedisBackend implements LockBackend {
     this.calls =
       dialect?.calls(this.connection, this.patience) ??
       new CallBatches(this.connection, this.keys, this.patience, this.replicas);
-    this.views = new RedisViews(this.connection, this.keys);
+    this.views = new RedisViews(this.connection, this.keys, options.node ? 0 : this.commandTimeout);
   }
 
   get label(): string {

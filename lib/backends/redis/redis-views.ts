@@ -13,22 +13,25 @@ export class RedisViews {
   constructor(
     private readonly connection: CommandConnection,
     private readonly keys: KeySpace,
+    /** How long (ms) a lost connection is waited for. */
+    private readonly patience: number,
   ) {}
+
+  private get deadline(): number {
+    return performance.now() + this.patience;
+  }
 
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
     const keys = this.keys.forScript([{ name }]);
-    const { reply } = await commandFor(this.connection, 'inspect', name, () => [...keys, waiters]);
+    const { reply } = await commandFor(this.connection, 'inspect', name, () => [...keys, waiters], this.deadline);
     return decodeInspect(reply);
   }
 
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const keys = this.keys.forScript([{ name }]);
     const named = holders.flatMap(({ claim, fencingToken }) => [claim, fencingToken]);
-    const { reply } = await commandFor<string[]>(this.connection, 'revoke', name, () => [
-      ...keys,
-      this.keys.channelsFor([{ name }]),
-      ...named,
-    ]);
+    const args = [...keys, this.keys.channelsFor([{ name }]), ...named];
+    const { reply } = await commandFor<string[]>(this.connection, 'revoke', name, () => args, this.deadline);
     return reply;
   }
 
@@ -38,7 +41,7 @@ export class RedisViews {
     const pattern = keys.recordsOf(startsWith);
     let cursor = '0';
     do {
-      await connection.whenUsable(performance.now() + connection.commandTimeout);
+      await connection.whenUsable(this.deadline);
       const [next, records] = await connection.scan(cursor, pattern, keysAtOnce).catch((error: unknown) => {
         throw toLockError(error, connection.address);
       });

@@ -3,14 +3,18 @@ import type {
   AcquireReply,
   AcquireRequest,
   ReleaseRequest,
+  HolderRef,
   LockBackend,
   LockBackendEvents,
+  LockSnapshot,
   ReleaseReply,
   RenewReply,
   RenewRequest,
 } from '../../../lib/core/lock-backend.js';
 import { MemoryLockBackend, type MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { LockUnavailableError } from '../../../lib/errors/lock-errors.js';
+
+type Call = 'acquire' | 'release' | 'renew' | 'view';
 
 /** What goes wrong with a node, as one client sees it. */
 export type Fault =
@@ -33,7 +37,7 @@ export class FaultyNode implements LockBackend {
   /** Everything that reached the node, in order. */
   readonly calls: string[] = [];
   /** Called before each call, so that a fault may begin between two of them. */
-  before: (kind: 'acquire' | 'release' | 'renew') => void = () => {};
+  before: (kind: Call) => void = () => {};
   readonly clock: Clock;
   readonly poll = 5_000;
   readonly claimWindow: number;
@@ -68,6 +72,18 @@ export class FaultyNode implements LockBackend {
     return this.pass('renew', () => this.inner.renew(holds)).catch(() => holds.map(() => 'unanswered'));
   }
 
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.pass('view', () => this.inner.inspect(name, waiters));
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.pass('view', () => this.inner.revoke(name, holders));
+  }
+
+  async *list(startsWith: string): AsyncGenerator<readonly string[]> {
+    yield* await this.pass('view', async () => this.inner.list(startsWith));
+  }
+
   close(): Promise<void> {
     return this.inner.close();
   }
@@ -78,7 +94,7 @@ export class FaultyNode implements LockBackend {
     this.events.recovered();
   }
 
-  private async pass<T>(kind: 'acquire' | 'release' | 'renew', call: () => Promise<T>): Promise<T> {
+  private async pass<T>(kind: Call, call: () => Promise<T>): Promise<T> {
     this.before(kind);
     if (this.fault === 'dead') throw new LockUnavailableError(`${this.label} is dead.`);
     const { fault } = this;

@@ -1,0 +1,115 @@
+import type { HolderRef, HolderSnapshot, LockSnapshot, WaiterSnapshot } from '../../core/lock-backend.js';
+import { candidateOf } from './ballot-id.js';
+import { reachedBy } from './majority.js';
+import { answersOf } from './outcomes.js';
+import type { QuorumNode } from './quorum-node.js';
+
+/** What one node says of somebody who holds there. */
+interface SeenVote {
+  readonly node: QuorumNode;
+  readonly holder: HolderSnapshot;
+  readonly snapshot: LockSnapshot;
+}
+
+/** Looking at locks, and taking them away: what most of the nodes say. A name's nodes are asked at once, not as one moment. */
+export class QuorumViews {
+  constructor(
+    private readonly nodes: readonly QuorumNode[],
+    private readonly majority: number,
+  ) {}
+
+  /** Holders have the votes of a majority; of their tokens the largest is told, which may be that of a vote that came after the election. */
+  async inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    const { majority } = this;
+    const seen = await this.look(name, waiters);
+    const votes = [...votesByCandidate(seen)].filter(([, won]) => won.length >= majority);
+    const holding = new Set(votes.map(([claim]) => claim));
+    return {
+      kind: votes[0]?.[1][0]!.snapshot.kind,
+      limit: undefined,
+      holders: votes.map(([claim, won]) => holderOf(claim, won, majority)),
+      waiters: waitersIn(seen)
+        .filter(({ claim }) => !holding.has(claim))
+        .slice(0, waiters),
+    };
+  }
+
+  /** Each vote is taken at its node, by the node's own token. */
+  async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    const { majority } = this;
+    const seen = await this.look(name, 0);
+    const named = [...votesByCandidate(seen)].filter(([claim, votes]) =>
+      holders.some((ref) => ref.claim === claim && isElectedBy(ref.fencingToken, votes, majority)),
+    );
+    const votes = named.flatMap(([, won]) => won);
+    const nodes = this.nodes.filter((node) => votes.some((vote) => vote.node === node));
+    const taken = await Promise.all(
+      nodes.map(async (node) => {
+        const there = votes.filter((vote) => vote.node === node).map(({ holder }) => holder);
+        return node.backend.revoke!(name, there);
+      }),
+    );
+    const lost = taken.flat().map(candidateOf);
+    return named.map(([claim]) => claim).filter((claim) => lost.filter((one) => one === claim).length >= majority);
+  }
+
+  /** Names that a majority of the nodes has given to somebody. */
+  async *list(startsWith: string): AsyncGenerator<readonly string[]> {
+    const lists = await answersOf(undefined, this.nodes, this.majority, async ({ backend }) => {
+      const names = new Set<string>();
+      for await (const batch of backend.list!(startsWith)) for (const name of batch) names.add(name);
+      return names;
+    });
+    const count = new Map<string, number>();
+    for (const [, names] of lists) for (const name of names) count.set(name, (count.get(name) ?? 0) + 1);
+    yield [...count].filter(([, nodes]) => nodes >= this.majority).map(([name]) => name);
+  }
+
+  private look(name: string, waiters: number): Promise<ReadonlyArray<readonly [QuorumNode, LockSnapshot]>> {
+    return answersOf(name, this.nodes, this.majority, ({ backend }) => backend.inspect!(name, waiters));
+  }
+}
+
+function votesByCandidate(
+  seen: ReadonlyArray<readonly [QuorumNode, LockSnapshot]>,
+): ReadonlyMap<string, readonly SeenVote[]> {
+  const votes = new Map<string, SeenVote[]>();
+  for (const [node, snapshot] of seen) {
+    for (const holder of snapshot.holders) {
+      const claim = candidateOf(holder.claim);
+      votes.set(claim, [...(votes.get(claim) ?? []), { node, holder, snapshot }]);
+    }
+  }
+  return votes;
+}
+
+/** Whether a holder can have this token by these votes: it is the largest of a majority of them. */
+function isElectedBy(token: number, votes: readonly SeenVote[], majority: number): boolean {
+  const tokens = votes.map(({ holder }) => holder.fencingToken);
+  return tokens.includes(token) && tokens.filter((one) => one <= token).length >= majority;
+}
+
+function holderOf(claim: string, votes: readonly SeenVote[], majority: number): HolderSnapshot {
+  const holders = votes.map(({ holder }) => holder);
+  const inState = (state: HolderSnapshot['state']): number => holders.filter((holder) => holder.state === state).length;
+  const reached = (values: number[]): number => reachedBy(values, majority);
+  return {
+    claim,
+    fencingToken: Math.max(...holders.map(({ fencingToken }) => fencingToken)),
+    heldFor: reached(holders.map(({ heldFor }) => heldFor)),
+    leaseLeft: reached(holders.map(({ leaseLeft }) => leaseLeft)),
+    state: inState('kept') >= majority ? 'kept' : inState('full') >= majority ? 'full' : 'provisional',
+    permits: 1,
+  };
+}
+
+/** Each once, whoever waits longest first: the nodes' queues need not agree. */
+function waitersIn(seen: ReadonlyArray<readonly [QuorumNode, LockSnapshot]>): WaiterSnapshot[] {
+  const waiters = new Map<string, WaiterSnapshot>();
+  for (const waiter of seen.flatMap(([, snapshot]) => snapshot.waiters)) {
+    const claim = candidateOf(waiter.claim);
+    const known = waiters.get(claim);
+    if (!known || known.waited < waiter.waited) waiters.set(claim, { ...waiter, claim });
+  }
+  return [...waiters.values()].sort((a, b) => b.waited - a.waited);
+}
