@@ -9,6 +9,7 @@ import { crash } from './scenarios/crash.js';
 import { decorated } from './scenarios/decorated.js';
 import { hotName } from './scenarios/hot-name.js';
 import { hotProcesses } from './scenarios/hot-processes.js';
+import { quorum } from './scenarios/quorum.js';
 import { names } from './scenarios/names.js';
 import { relay } from './scenarios/relay.js';
 import { renewed } from './scenarios/renewed.js';
@@ -17,7 +18,17 @@ import { uncontended } from './scenarios/uncontended.js';
 import { placement } from './stage/cores.js';
 import { BenchRedis } from './stage/redis.js';
 
-const scenarios: readonly Scenario[] = [uncontended, hotName, hotProcesses, relay, renewed, names, crash, decorated];
+const scenarios: readonly Scenario[] = [
+  uncontended,
+  hotName,
+  hotProcesses,
+  relay,
+  renewed,
+  names,
+  crash,
+  decorated,
+  quorum,
+];
 
 const usage = `npm run bench -- [options]
   --only <scenario>   one of ${scenarios.map(({ name }) => name).join(', ')}; may be given several times

@@ -3,13 +3,14 @@ import { floor } from './floor.js';
 import { asyncMutex, noLock } from './in-process.js';
 import { nestRedlock, nestRedlockTuned } from './nest-redlock.js';
 import { ours, oursStrict } from './ours.js';
+import { oursQuorum, redlockQuorum, redlockQuorumTuned, semaphoreQuorum, semaphoreQuorumTuned } from './quorum.js';
 import { redisSemaphore } from './redis-semaphore.js';
 import { redlock4, redlock4Tuned } from './redlock4.js';
 import { redlock5, redlock5Tuned, sesamecare, sesamecareTuned } from './redlock5.js';
 import { redlockUniversal, redlockUniversalTuned } from './redlock-universal.js';
 
-/** In the order of the tables. */
-export const drivers: readonly Driver[] = [
+/** Everything that is given one server. */
+const onOneServer: readonly Driver[] = [
   ours,
   oursStrict,
   floor,
@@ -28,8 +29,20 @@ export const drivers: readonly Driver[] = [
   noLock,
 ];
 
+/** Everything that is given three of them. */
+export const overQuorum: readonly Driver[] = [
+  oursQuorum,
+  redlockQuorum,
+  redlockQuorumTuned,
+  semaphoreQuorum,
+  semaphoreQuorumTuned,
+];
+
+/** In the order of the tables. */
+export const drivers: readonly Driver[] = [...onOneServer, ...overQuorum];
+
 /** Whoever has a setting of its own only for waiting is left out where nobody waits. */
-export const uncontended = drivers.filter((driver) => !driver.contendedOnly);
+export const uncontended = onOneServer.filter((driver) => !driver.contendedOnly);
 
 /** Enough to see how it goes on with more callers, and with fewer. */
 export const someContended: readonly Driver[] = [
@@ -44,7 +57,7 @@ export const someContended: readonly Driver[] = [
 ];
 
 /** Where callers wait for each other. */
-export const contended = drivers.filter((driver) => !driver.uncontendedOnly);
+export const contended = onOneServer.filter((driver) => !driver.uncontendedOnly);
 
 /** Everything that locks between processes. */
 export const distributed = contended.filter(({ kind }) => kind !== 'reference' && kind !== 'broken');

@@ -7,7 +7,7 @@ import { type Driver, type Lockable, inside } from './driver.js';
 const production: RedisLockModuleOptions = { strict: true, ignoreFindings: 'all', checkNesting: false };
 
 /** As an application has it: the module, and the service that Nest injects. */
-async function open(options: RedisLockModuleOptions): Promise<Lockable> {
+export async function openModule(options: RedisLockModuleOptions): Promise<Lockable> {
   const app = await NestFactory.createApplicationContext(RedisLockModule.forRoot({ ...production, ...options }), {
     logger: ['error', 'warn'],
     abortOnError: false,
@@ -36,7 +36,7 @@ export const ours: Driver = {
   kind: 'ours',
   settings: 'defaults (renewed); acquire + release of RedisLockService',
   renews: true,
-  open: (url, { lease }) => open({ redis: url, lease }),
+  open: (url, { lease }) => openModule({ redis: url, lease }),
 };
 
 export const oursStrict: Driver = {
@@ -45,5 +45,5 @@ export const oursStrict: Driver = {
   kind: 'ours',
   settings: "fairness: 'strict'",
   contendedOnly: true,
-  open: (url, { lease }) => open({ redis: url, lease, fairness: 'strict' }),
+  open: (url, { lease }) => openModule({ redis: url, lease, fairness: 'strict' }),
 };

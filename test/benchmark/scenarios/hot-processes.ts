@@ -14,7 +14,11 @@ const variant = '4 processes × 16 waiters, 1 ms inside';
 const [processes, waiters] = [4, 16];
 let count = 0;
 
-async function run(clients: readonly Client[], directory: string, time: number) {
+/** All of them on one name, with a ledger that they share. */
+export async function run(
+  clients: readonly Client[],
+  { directory, waiters, time }: { directory: string; waiters: number; time: number },
+) {
   const ledger = join(directory, `ledger-${count}`);
   writeFileSync(ledger, Buffer.from(Int32Array.of(0, -1, -1).buffer));
   const settings = { name: `bench:hot:${count++}`, waiters, inside: 1, startAt: Date.now() + 20, time };
@@ -31,14 +35,14 @@ async function play(stage: Stage): Promise<void> {
     await withClients(locking, stage.redis.url, { processes }, async (clients) => {
       for (const [driver, all] of clients) {
         const { result, requests } = await stage.redis.requestsDuring(() =>
-          run(all, directory, scaled(stage, 600, 300)),
+          run(all, { directory, waiters, time: scaled(stage, 600, 300) }),
         );
         const values = requestsPerOwnerChange(result.seen, requests);
         stage.results.add({ scenario, variant, driver: driver.name, round: 0, values });
       }
       await interleaved(stage, { scenario, variant }, clients, async (_client, _driver, all) => {
         // A second, and no less: fairness is judged over one.
-        const { seen, value } = await run(all, directory, 1000);
+        const { seen, value } = await run(all, { directory, waiters, time: 1000 });
         return hotValues(seen, value);
       });
     });

@@ -23,7 +23,7 @@ export const scaled = ({ scale }: Stage, time: number, least = 100): number => M
 export async function withClients<T>(
   drivers: readonly Driver[],
   url: string,
-  { lease, processes = 1 }: { lease?: number; processes?: number },
+  { lease, processes = 1, warm = warmUp }: { lease?: number; processes?: number; warm?: typeof warmUp },
   play: (clients: Map<Driver, Client[]>) => Promise<T>,
 ): Promise<T> {
   const clients = new Map<Driver, Client[]>();
@@ -34,7 +34,7 @@ export async function withClients<T>(
       await Promise.all(
         Array.from({ length: processes }, async () => started.push(await Client.start(driver, url, lease))),
       );
-      await Promise.all(started.map((client) => warmUp(client)));
+      await warm(started);
     }
     return await play(clients);
   } finally {
@@ -46,7 +46,11 @@ export async function withClients<T>(
  * A server is warm. By work, not by time: what runs a thousand times a second is interpreted for seconds, and the compiler shares
  * the client's core.
  */
-async function warmUp(client: Client): Promise<void> {
+async function warmUp(clients: readonly Client[]): Promise<void> {
+  await Promise.all(clients.map((client) => warmUpOne(client)));
+}
+
+async function warmUpOne(client: Client): Promise<void> {
   await client.do('cycles', { flows: 64, cycles: 20_000, time: 3_000 });
   await client.do('cycles', { flows: 1, cycles: 3_000, time: 1_000 });
   const name = `bench:warm:${count++}`;
