@@ -34,7 +34,7 @@ export interface QuorumBackendOptions extends QuorumTuning {
 }
 
 /** What a quorum does not promise: its nodes' queues need not agree, and a majority of permits says nothing. */
-export const quorumCapabilities: BackendCapabilities = { fifo: false, permits: false, views: false, handOver: false };
+export const quorumCapabilities: BackendCapabilities = { fifo: false, permits: false, views: true, handOver: false };
 
 /**
  * N independent places of locks as one: whoever is granted the lock by a majority of them holds it. It goes on working while a
