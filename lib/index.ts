@@ -34,7 +34,7 @@ export type {
 export type { LockHolderInfo, LockInfo, LockListOptions, LockPartyInfo, LockWaiterInfo } from './core/lock-info.js';
 export type { LockFinding, LockFindingCode } from './core/lock-finding.js';
 export { currentLock } from './core/lock-flow.js';
-export type { AdoptOptions, LockOptions } from './core/options.js';
+export type { AdoptOptions, KindOptions, LockOptions, LockTerms, PermitOptions, ShareOptions } from './core/options.js';
 export {
   LockConfigurationError,
   LockError,

@@ -1,7 +1,14 @@
 import type { Cluster } from 'ioredis';
 import type { LockBackend } from './core/lock-backend.js';
 import { type Duration, parseDuration } from './core/duration.js';
-import { type LockDefaults, type ResolvedLockOptions, oneOf, readOptions, resolveDefaults } from './core/options.js';
+import {
+  type LockDefaults,
+  type ResolvedLockOptions,
+  oneOf,
+  readOptions,
+  resolveDefaults,
+  wholeNumber,
+} from './core/options.js';
 import {
   parseReplicas,
   type RedisClusterOptions,
@@ -9,7 +16,6 @@ import {
   type ReplicasOptions,
 } from './backends/redis/index.js';
 import { type LockFindingCode, findingCodes } from './core/lock-finding.js';
-import { inputRefusals } from './core/refusals.js';
 import type { IgnoredFindings } from './doctor/finding-log.js';
 import { assertQuorum, assertRedisConnection, type RedisLockQuorumOptions } from './redis-lock-quorum.options.js';
 import { assertCluster } from './redis-lock-cluster.options.js';
@@ -218,11 +224,6 @@ function assertOnePlace(given: { [K in (typeof names)[number]]?: unknown }): voi
   if (extra) throw refusals.twoPlaces(extra, 'backend');
   if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function')
     throw refusals.noBackend(given.backend);
-}
-
-function wholeNumber(option: string, value: unknown, min: number): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
-  throw inputRefusals.noWholeNumber(option, value, min);
 }
 
 const withoutUndefined = (given: object): object =>

@@ -10,6 +10,7 @@ import { type CallOptions } from './caller.js';
 import { findHandle, findLock, runInFlow, runInFlowOfAll } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf } from './lock-key.js';
+import { assertCovers } from './lock-demand.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
@@ -92,10 +93,15 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   acquire(key: LockKey, options: CallOptions): Promise<LockHandle | MultiLock>;
   acquire(name: LockKey, options: CallOptions): Promise<LockHandle | MultiLock> {
     try {
-      if (Array.isArray(name)) return acquireAll(this, namesOf(name), options);
+      if (Array.isArray(name)) {
+        const names = namesOf(name);
+        // Before the first is asked for.
+        for (const one of names) this.outerOf(one, options);
+        return acquireAll(this, names, options);
+      }
       assertLockName(name);
       options.signal?.throwIfAborted();
-      const outer = findHandle((handle) => handle.host === this && handle.key === name);
+      const outer = this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer));
       this.assertOpen(name);
       return this.queueFor(name, options).join(options);
@@ -225,6 +231,13 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   claimEnded(queue: LocalQueue, claim: Claim): void {
     if (queue.strict) this.strictQueues.delete(claim.claim);
     else if (queue.isEmpty) this.queues.delete(queue.name);
+  }
+
+  /** What the running flow holds of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
+  private outerOf(name: string, options: CallOptions): LockHandle | undefined {
+    const outer = findHandle((handle) => handle.host === this && handle.key === name);
+    if (outer) assertCovers(name, outer.hold.claim, options, options.where);
+    return outer;
   }
 
   private reenter(outer: LockHandle): LockHandle {

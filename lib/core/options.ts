@@ -4,7 +4,38 @@ import { exclusive, type LockDemand } from './lock-backend.js';
 import { inputRefusals } from './refusals.js';
 
 /** What can be said at every acquisition, by call or by decorator. */
-export interface LockOptions {
+export type LockOptions = LockTerms & KindOptions;
+
+/** How many hold the lock at once. Left out: one. */
+export type KindOptions = ShareOptions | PermitOptions;
+
+export interface ShareOptions {
+  /**
+   * A read lock: any number hold the name at once, while nobody holds it without `shared`, which is its write lock. First come, first
+   * served over both. The callers of one process queue one by one, as with `fairness: 'strict'`.
+   * @default false
+   */
+  shared?: boolean;
+  limit?: undefined;
+  permits?: undefined;
+}
+
+export interface PermitOptions {
+  /**
+   * How many permits the name has, for at most so many holders at once; at least 1. The same at every place: the latest call counts for all.
+   * A name is used with `limit` or without, not both. The callers of one process queue one by one, as with `fairness: 'strict'`.
+   * @default none: the lock is for one, or shared
+   */
+  limit: number;
+  /**
+   * How many permits this call takes at once; at least 1, at most `limit`.
+   * @default 1
+   */
+  permits?: number;
+  shared?: false;
+}
+
+export interface LockTerms {
   /**
    * How long the lock is granted when nothing renews it, i.e. how long the others wait after a crash.
    * Left out: the module's `lease`, renewed every third of it until the work ends. Given: fixed, the work must end within it, unless `renew: true`.
@@ -53,7 +84,7 @@ export type Fairness = 'handoff' | 'strict';
 export type OnLost = 'throw' | 'warn';
 
 /** What can be said when a lock is adopted. What is left out is as for an acquisition. */
-export interface AdoptOptions extends Pick<LockOptions, 'lease' | 'renew' | 'maxHold' | 'onLost'> {
+export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHold' | 'onLost'> {
   /**
    * For how long it is tried again while Redis does not answer. Nobody is waited for.
    * @default '10s'
@@ -114,6 +145,9 @@ export const lockOptionNames = [
   'signal',
   'fairness',
   'onLost',
+  'shared',
+  'limit',
+  'permits',
 ] as const;
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
 
@@ -130,11 +164,12 @@ export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
-  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost } = readOptions(
+  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, ...kind } = readOptions(
     'options',
     options,
     lockOptionNames,
   );
+  const demand = demandOf(kind);
   return {
     lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: minLease }),
     wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: 0, infinite: true }),
@@ -142,11 +177,11 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     maxHold: maxHold === undefined ? defaults.maxHold : parseDuration('maxHold', maxHold, { min: 1, infinite: true }),
     minHold: minHold === undefined ? defaults.minHold : parseDuration('minHold', minHold, { min: 0 }),
     signal: signal === undefined ? defaults.signal : abortSignal(signal),
-    fairness: fairness === undefined ? defaults.fairness : oneOf('fairness', fairness, ['handoff', 'strict']),
+    fairness: fairnessOf(demand, fairness, defaults),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
-    kind: defaults.kind,
-    permits: defaults.permits,
-    limit: defaults.limit,
+    kind: demand.kind,
+    permits: demand.permits,
+    limit: demand.limit,
   };
 }
 
@@ -154,6 +189,32 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
 export function resolveAdoption(options: AdoptOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
   return resolveOptions(readOptions('options', options, adoptOptionNames) as LockOptions, defaults);
+}
+
+/** What the options say of the kind. @throws LockConfigurationError for what does not go together. */
+function demandOf({ shared, limit, permits }: { [P in keyof PermitOptions]?: unknown }): LockDemand {
+  const isShared = shared !== undefined && oneOf('shared', shared, [true, false]);
+  if (limit === undefined) {
+    if (permits !== undefined) throw inputRefusals.permitsWithoutLimit();
+    return isShared ? { kind: 'shared', permits: 1, limit: 0 } : exclusive;
+  }
+  if (isShared) throw inputRefusals.sharedPermits();
+  const count = wholeNumber('limit', limit, 1);
+  const wanted = permits === undefined ? 1 : wholeNumber('permits', permits, 1);
+  if (wanted > count) throw inputRefusals.tooManyPermits(wanted, count);
+  return { kind: 'permits', permits: wanted, limit: count };
+}
+
+/** Who shares a lock has a claim of its own: there is nothing to pass on inside a process. */
+function fairnessOf({ kind }: LockDemand, given: unknown, defaults: ResolvedLockOptions): Fairness {
+  const fairness = given === undefined ? defaults.fairness : oneOf('fairness', given, ['handoff', 'strict']);
+  return kind === 'exclusive' ? fairness : 'strict';
+}
+
+/** @throws LockConfigurationError unless it is a whole number, and large enough. */
+export function wholeNumber(option: string, value: unknown, min: number): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
+  throw inputRefusals.noWholeNumber(option, value, min);
 }
 
 /**

@@ -1,10 +1,12 @@
 import {
   LockConfigurationError,
+  LockKindMismatchError,
   LockLostError,
   type LockLostReason,
   LockNotAcquiredError,
   LockQueueFullError,
   LockUnavailableError,
+  LockUpgradeError,
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
 import { describe, printable } from './describe.js';
@@ -39,6 +41,27 @@ export const refusals = {
   queueFull: (key: string, waiting: number, where?: string) =>
     new LockQueueFullError(
       `${at(where)}Lock ${printable(key)}: ${waiting} callers of this process wait for locks already (option maxWaiters). Shed the load further out, or let more wait.`,
+      { key },
+    ),
+
+  /** `limit` at one place, and none at another, for one name at one time. */
+  kindMismatch: (key: string, asked: string, held: string, where?: string) =>
+    new LockKindMismatchError(
+      `${at(where)}Lock ${printable(key)}: ${asked} asked for, while it is ${held}. A name is used with permits (option limit) or without: give one of the two another name.`,
+      { key },
+    ),
+
+  /** Two such flows would wait for each other for ever. */
+  upgrade: (key: string, where?: string) =>
+    new LockUpgradeError(
+      `${at(where)}Lock ${printable(key)}: this flow holds it shared, and would wait for itself. Take it without shared: true outside, or leave the shared one first.`,
+      { key },
+    ),
+
+  /** As `upgrade`: what the flow has is not given back meanwhile. */
+  morePermits: (key: string, held: number, asked: number, where?: string) =>
+    new LockUpgradeError(
+      `${at(where)}Lock ${printable(key)}: this flow holds ${held} of its permits, and asks for ${asked} inside. Take all of them outside (option permits), or leave the first ones before.`,
       { key },
     ),
 
@@ -154,6 +177,20 @@ export const inputRefusals = {
   /** A number that is no whole one, or too small. */
   noWholeNumber: (option: string, given: unknown, least: number) =>
     wrong(`${option}: ${describe(given)} given, a whole number from ${least} expected.`),
+
+  /** `shared` and `limit` at once. */
+  sharedPermits: () =>
+    wrong(
+      'shared: stands beside limit; a lock is shared by any number of readers, or it has permits. Leave one of them out.',
+    ),
+
+  /** `permits` alone. */
+  permitsWithoutLimit: () =>
+    wrong('permits: stands without limit; say how many permits there are in all, such as limit: 10.'),
+
+  /** More at once than there are. */
+  tooManyPermits: (permits: number, limit: number) =>
+    wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Ask for fewer, or raise limit.`),
 
   /** An AbortController, or a signal of another library. */
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),

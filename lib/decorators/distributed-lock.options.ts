@@ -1,5 +1,13 @@
 import type { LockKey } from '../core/lock-key.js';
-import { type LockOptions, lockDefaults, lockOptionNames, readOptions, resolveOptions } from '../core/options.js';
+import {
+  type KindOptions,
+  type LockOptions,
+  type LockTerms,
+  lockDefaults,
+  lockOptionNames,
+  readOptions,
+  resolveOptions,
+} from '../core/options.js';
 import type { ContendedCall } from '../interceptor/contended-call.js';
 import type { SignalOfArguments } from '../interceptor/locked-method.js';
 import type { ResultKind } from '../interceptor/result-kind.js';
@@ -11,11 +19,17 @@ import { decoratorRefusals as refusals } from './decorator.messages.js';
  * What `@DistributedLock` takes: every option of an acquisition, and the key. A, F and S are inferred: what the functions among the
  * options ask for.
  */
-export interface DistributedLockOptions<
+export type DistributedLockOptions<
   A extends readonly unknown[] = readonly unknown[],
   F extends OnContended = 'throw',
   S extends readonly unknown[] = readonly unknown[],
-> extends Omit<LockOptions, 'signal'> {
+> = DecoratorOptions<A, F, S> & KindOptions;
+
+interface DecoratorOptions<
+  A extends readonly unknown[],
+  F extends OnContended,
+  S extends readonly unknown[],
+> extends Omit<LockTerms, 'signal'> {
   /**
    * What is locked. A template: `#{id}` stands for the argument of that name, `#{order.product.id}` for an own property of
    * it, `#{0}` for the first argument; values are strings, safe integers or bigints, and any two stand apart by a ':'.

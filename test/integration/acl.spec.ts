@@ -68,6 +68,15 @@ async function everything({ admin, client }: Scene): Promise<void> {
     await lock.renew();
     await lock.release();
   }
+
+  const readers = await Promise.all([1, 2].map(() => other.acquire('acl', options({ shared: true }))));
+  const writer = one.acquire('acl', options());
+  for (const reader of readers) await reader.release();
+  await (await writer).release();
+  // What stands beside a record that was evicted is cleared away.
+  await one.acquire('acl', options({ limit: 1 }));
+  await admin.del('lock:{acl}');
+  await (await other.acquire('acl', options({ limit: 1 }))).release();
 }
 
 /** What operators do. */

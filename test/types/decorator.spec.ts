@@ -29,6 +29,15 @@ const snippets: Record<string, string> = {
   'accepts private and protected methods': `class A { n() { return this.m(); } @DistributedLock('p') private async m() { return 1; } }`,
   'accepts every option': `class A { @DistributedLock({ key: 'p', lease: '5s', wait: 0, renew: true, maxHold: '1 minute', signal: new AbortController().signal,
     fairness: 'strict', onLost: 'warn', connection: 'billing', params: ['id'], returns: 'promise' }) async m(id: string) { return id; } }`,
+  'accepts a shared lock, and permits': `class A {
+    @DistributedLock({ key: 'p', shared: true, onContended: (error, id: string) => error.code + id }) async m(id: string) { return id; }
+    @DistributedLock({ key: (id: string) => id, limit: 10 }) async n(id: string) { return id; }
+    @DistributedLock({ key: 'p', limit: 10, permits: 2, wait: 0, onContended: 'skip' }) async o() {} }
+    async function f(locks: RedisLockService): Promise<unknown> { await locks.using('r', { shared: true, wait: '1s' }, () => 1); return locks.tryAcquire('g', { limit: 3, permits: 2 }); }`,
+  'refuses a shared lock with permits': `class A { @DistributedLock({ key: 'p', shared: true, limit: 3 }) async m() {} } // error: not assignable`,
+  'refuses permits without their number in all': `class A { @DistributedLock({ key: 'p', permits: 3 }) async m() {} } // error: not assignable`,
+  'refuses a shared lock with permits by call': `async function f(locks: RedisLockService) { await locks.acquire('p', { shared: true, limit: 3 }); } // error: not assignable`,
+  'refuses permits without their number in all by call': `async function f(locks: RedisLockService) { await locks.using('p', { permits: 3 }, () => 1); } // error:`,
   'accepts skip where the result may be undefined, for Observables and for iterables': `class A {
     @DistributedLock({ key: 'a', onContended: 'skip' }) async a() {}
     @DistributedLock({ key: 'b', onContended: 'skip' }) async b(): Promise<number | undefined> { return 1; }

@@ -15,8 +15,9 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
+import { refusals } from '../../core/refusals.js';
 import { claimWindow } from './lock-table.js';
-import { memoryRefusals as refusals } from './memory.messages.js';
+import { memoryRefusals } from './memory.messages.js';
 import { MemoryLockServer } from './memory-server.js';
 import type { GrantMessage } from './table-messages.js';
 import { nextTurn } from './turns.js';
@@ -67,7 +68,7 @@ export class MemoryLockBackend implements LockBackend {
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
     if (this.clientId !== undefined) {
       this.refused++;
-      throw refusals.inUse();
+      throw memoryRefusals.inUse();
     }
     this.clientId = clientId;
     const { deaf = false, label } = this.options;
@@ -80,20 +81,21 @@ export class MemoryLockBackend implements LockBackend {
       },
     });
     await nextTurn();
-    if (!this.server.available) throw refusals.unavailable(undefined, 'cannot be reached');
+    if (!this.server.available) throw memoryRefusals.unavailable(undefined, 'cannot be reached');
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { clock } = this;
-    const { name, claim, lease, reserve, enqueue, giveUpAt } = request;
+    const { name, claim, kind, permits, limit, lease, reserve, enqueue, giveUpAt } = request;
     await this.rideOut(name, giveUpAt);
-    if (!request.isWanted()) throw refusals.unavailable(name, 'was away, and the lock is not wanted any more');
+    if (!request.isWanted()) throw memoryRefusals.unavailable(name, 'was away, and the lock is not wanted any more');
     const sentAt = clock.now();
     const patience = enqueue ? this.patience : 0;
     const answer = await this.send(name, 'useless', () =>
-      this.server.table.acquire({ name, claim, lease, reserve, patience }),
+      this.server.table.acquire({ name, claim, kind, permits, limit, lease, reserve, patience }),
     );
     if (answer.status === 'contended') return answer;
+    if (answer.status === 'mismatch') throw refusals.kindMismatch(name, kind, answer.held);
     if (answer.status === 'queued') {
       // Nobody may tell us: when the holder's lease has ended, and now and then anyway.
       const pause = Math.min(answer.rest, this.poll, answer.heard ? Number.POSITIVE_INFINITY : claimWindow / 3);
@@ -173,7 +175,7 @@ export class MemoryLockBackend implements LockBackend {
     const { available, away } = this.server;
     if (available) return;
     if (away.until > Math.min(giveUpAt, away.from + this.commandTimeout))
-      throw refusals.unavailable(name, 'cannot be reached');
+      throw memoryRefusals.unavailable(name, 'cannot be reached');
     await this.pause(away.until - this.clock.now());
   }
 
@@ -189,14 +191,15 @@ export class MemoryLockBackend implements LockBackend {
     if (delay > this.commandTimeout) {
       if (whenLate === 'useful') this.pause(delay).then(command, () => undefined);
       await this.pause(this.commandTimeout);
-      throw refusals.unavailable(name, 'did not answer in time', true);
+      throw memoryRefusals.unavailable(name, 'did not answer in time', true);
     }
     if (delay > 0) await this.pause(delay);
     await nextTurn();
     this.assertOpen(name);
-    if (!this.server.available) throw refusals.unavailable(name, 'cannot be reached', true);
+    if (!this.server.available) throw memoryRefusals.unavailable(name, 'cannot be reached', true);
     const answer = command();
-    if (faults.nextReplyIsLost()) throw refusals.unavailable(name, 'broke the connection before it answered', true);
+    if (faults.nextReplyIsLost())
+      throw memoryRefusals.unavailable(name, 'broke the connection before it answered', true);
     return answer;
   }
 
@@ -208,14 +211,14 @@ export class MemoryLockBackend implements LockBackend {
       });
       const end = (): void => {
         stop();
-        reject(refusals.unavailable(undefined, 'is not connected any more', true));
+        reject(memoryRefusals.unavailable(undefined, 'is not connected any more', true));
       };
       this.pauses.add(end);
     });
   }
 
   private assertOpen(name: string | undefined): void {
-    if (this.clientId === undefined) throw refusals.unavailable(name, 'is not connected');
+    if (this.clientId === undefined) throw memoryRefusals.unavailable(name, 'is not connected');
   }
 
   /** A message may have been on its way for long: when less than half of its grant is left, a renewal must confirm it first. */

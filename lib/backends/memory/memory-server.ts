@@ -72,11 +72,11 @@ export class MemoryLockServer {
 
   /** Who holds the lock of this name, and who waits for it in the queue. */
   inspect(name: string): LockView {
-    const { holder, waiters } = this.table.inspect(name);
+    const { holder, holders, waiters } = this.table.inspect(name);
     const labelled = <T extends { readonly client: string }>(party: T): T => {
       return { ...party, client: this.labels.get(party.client) ?? party.client };
     };
-    return { holder: holder && labelled(holder), waiters: waiters.map(labelled) };
+    return { holder: holder && labelled(holder), holders: holders.map(labelled), waiters: waiters.map(labelled) };
   }
 
   /** @internal */

@@ -1,7 +1,7 @@
-import type { ClaimRef, Outlook } from '../../core/lock-backend.js';
+import type { ClaimRef, LockDemand, LockKind, Outlook } from '../../core/lock-backend.js';
 
 /** What is said between a client and the table of locks. Times are milliseconds; every claim id is `clientId:n`. */
-export interface Question {
+export interface Question extends LockDemand {
   readonly name: string;
   readonly claim: string;
   readonly lease: number;
@@ -11,7 +11,7 @@ export interface Question {
   readonly patience: number;
 }
 
-/** `rest`: of the holder's lease. */
+/** `rest`: until a lease ends that keeps the claim out. */
 export type Answer =
   | ({ readonly status: 'granted'; readonly fencingToken: number; readonly rest: number } & Outlook)
   | { readonly status: 'contended'; readonly rest: number }
@@ -19,7 +19,8 @@ export type Answer =
       readonly status: 'queued';
       readonly rest: number;
       /** False: nobody listens for the claim. */ readonly heard: boolean;
-    };
+    }
+  | { readonly status: 'mismatch'; readonly held: LockKind };
 
 export type Renewed = { readonly rest: number } & Outlook;
 
@@ -48,17 +49,24 @@ export interface Audience {
  */
 export type Standing = 'heard' | 'asked' | 'deaf';
 
+/** Who holds a lock, or a part of it. */
+export interface HolderView {
+  readonly client: string;
+  readonly fencingToken: number;
+  readonly leaseLeft: number;
+  /** False for a grant that was handed over, and of which its holder has not been heard yet. */
+  readonly confirmed: boolean;
+  readonly kind: LockKind;
+  /** How many permits; 1 for the other kinds. */
+  readonly permits: number;
+}
+
 /** A lock as it stands at the server. */
 export interface LockView {
-  readonly holder:
-    | {
-        readonly client: string;
-        readonly fencingToken: number;
-        readonly leaseLeft: number;
-        /** False for a grant that was handed over, and of which its holder has not been heard yet. */
-        readonly confirmed: boolean;
-      }
-    | undefined;
-  /** In order of arrival. The callers of one process stand here as one. */
+  /** The first of `holders`: of an exclusive lock there is no other. */
+  readonly holder: HolderView | undefined;
+  /** In the order in which they got it. */
+  readonly holders: readonly HolderView[];
+  /** In order of arrival. The callers of one process stand here as one, except for shared locks and permits. */
   readonly waiters: ReadonlyArray<{ readonly client: string; readonly standing: Standing }>;
 }

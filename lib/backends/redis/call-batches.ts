@@ -20,7 +20,7 @@ type ReleaseCall = ScriptCall<ReleaseRequest>;
 
 /** Calls that stand together in one command. */
 export type Batch =
-  | { readonly script: 'acquire'; readonly calls: AcquireCall[] }
+  | { readonly script: 'acquire' | 'share'; readonly calls: AcquireCall[] }
   | { readonly script: 'release'; readonly calls: ReleaseCall[] };
 
 /** Claims in one packet, and so in one command: Redis serves nobody else during a command, some hundred microseconds for the most. */
@@ -47,10 +47,11 @@ export class CallBatches {
   ) {}
 
   acquire(call: AcquireCall): void {
+    const script = call.request.kind === 'exclusive' ? 'acquire' : 'share';
     const last = this.lastFor(call.name);
     // A release may belong to a question just before it: what is of one kind is only put together where it stands together.
-    if (last?.script === 'acquire') last.calls.push(call);
-    else this.open({ script: 'acquire', calls: [call] }, call.name);
+    if (last && last.script !== 'release' && last.script === script) last.calls.push(call);
+    else this.open({ script, calls: [call] }, call.name);
   }
 
   release(call: ReleaseCall): void {
@@ -81,23 +82,22 @@ export class CallBatches {
   };
 
   private send({ script, calls }: Batch): void {
-    if (script === 'acquire') this.sendAcquires(calls);
-    else this.sendReleases(calls);
+    if (script === 'release') this.sendReleases(calls);
+    else this.sendAcquires(script, calls);
   }
 
-  private sendAcquires(calls: readonly AcquireCall[]): void {
+  private sendAcquires(script: 'acquire' | 'share', calls: readonly AcquireCall[]): void {
     const { connection } = this;
     const sentAt = performance.now();
     const command: Array<string | number> = this.keys.forScript(calls);
     const keyCount = command.length;
-    let tokens = 0;
-    for (const { request } of calls) tokens += 1 + request.reserve;
-    const channels = this.keys.channelsFor(calls);
-    command.push(connection.latestUseful(sentAt), channels, tokens, claimsOf(calls), this.termsOf(calls));
+    command.push(connection.latestUseful(sentAt), this.keys.channelsFor(calls));
+    if (script === 'acquire') command.push(tokensFor(calls), claimsOf(calls), this.termsOf(calls));
+    else command.push(claimsOf(calls), this.shares(calls));
     const confirmed = this.replicas?.ask();
     // Looked at below, when there is a grant to confirm.
     confirmed?.catch(() => undefined);
-    connection.run('acquire', keyCount, command).then(
+    connection.run(script, keyCount, command).then(
       (reply) => {
         const [now, ...replies] = reply as [number, ...unknown[]];
         connection.serverClock.observe(now, sentAt);
@@ -163,6 +163,14 @@ export class CallBatches {
     return (same ? calls.slice(0, 1) : calls).map(({ request }) => this.terms(request)).join();
   }
 
+  /** The terms of claims that share a lock. */
+  private shares(calls: readonly AcquireCall[]): string {
+    const terms = calls.map(({ request: { lease, enqueue, kind, permits, limit } }) =>
+      [lease, enqueue ? this.patience : 0, kind, permits, limit].join(' '),
+    );
+    return (terms.every((text) => text === terms[0]) ? terms.slice(0, 1) : terms).join();
+  }
+
   private terms({ lease, reserve, enqueue }: AcquireRequest): string {
     return `${lease} ${reserve} ${enqueue ? this.patience : 0}`;
   }
@@ -185,6 +193,12 @@ function* packetsOf(batches: readonly Batch[], size: number): Iterable<Batch[]> 
     }
   }
   if (packet.length > 0) yield packet;
+}
+
+function tokensFor(calls: readonly AcquireCall[]): number {
+  let tokens = 0;
+  for (const { request } of calls) tokens += 1 + request.reserve;
+  return tokens;
 }
 
 function claimsOf(calls: readonly ScriptCall[]): string {

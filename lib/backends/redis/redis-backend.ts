@@ -20,6 +20,7 @@ import type {
 import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { adopt } from './adoption.js';
+import { refusals } from '../../core/refusals.js';
 import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { examineMessages, examineSettings } from './examination.js';
@@ -203,7 +204,8 @@ export class RedisBackend implements LockBackend {
         request,
         answered: (reply, sentAt) => {
           const answer = decodeAcquire(reply, request, sentAt);
-          resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
+          if (answer.status === 'mismatch') reject(refusals.kindMismatch(request.name, request.kind, answer.held));
+          else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
         },
         failed: (error, sentAt) => {
           this.askAgain(request, error, sentAt, mayLoad).then(resolve, reject);

@@ -13,11 +13,18 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
   const terms = '1000 1 1000';
   const holder = `${clientId}:rehearsal-1`;
   const waiter = `${clientId}:rehearsal-2`;
+  const reader = `${clientId}:rehearsal-3`;
   const ask = async (claim: string): Promise<string> => {
     const notAfter = connection.latestUseful(performance.now());
     const args = [...names, notAfter, channels, 2, claim, terms];
     const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
     return worked(reply);
+  };
+  const share = async (claim: string): Promise<void> => {
+    const notAfter = connection.latestUseful(performance.now());
+    const args = [...names, notAfter, channels, claim, '1000 1000 shared 1 0'];
+    const [, reply] = (await connection.run('share', 4, args)) as [number, unknown];
+    worked(reply);
   };
   const release = async (claim: string): Promise<void> => {
     worked(await connection.run('release', 4, [...names, channels, claim]));
@@ -30,6 +37,9 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     const [status, token] = (await ask(waiter)).split(' ');
     if (status === 'granted') await connection.run('renew', 4, [...names, waiter, token!, 1000, 1]);
     await release(waiter);
+    // What several can hold is kept in another way.
+    await share(reader);
+    await release(reader);
   } catch (error) {
     if (isRefused(error)) throw toLockError(error, connection.address);
   }

@@ -5,15 +5,17 @@ import type {
   AcquireRequest,
   ClaimRef,
   HolderSnapshot,
+  LockKind,
   LockSnapshot,
   ReleaseReply,
   RenewReply,
 } from '../../core/lock-backend.js';
 
-/** What the acquire script answers for one claim (its REPLY header), decoded. */
+/** What the acquire and the share script answer for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
   | Exclude<AcquireReply, { status: 'queued' }>
-  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean };
+  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean }
+  | { readonly status: 'mismatch'; readonly held: LockKind };
 
 /** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
@@ -41,6 +43,8 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       return { status: 'contended', rest: Number(words[1]) };
     case 'queued':
       return { status: 'queued', rest: Number(words[1]), heard: words[3] === 'heard' };
+    case 'mismatch':
+      return { status: 'mismatch', held: words[1] as LockKind };
     default:
       throw new Error(`the acquire script answered ${JSON.stringify(reply)}`);
   }
@@ -83,17 +87,24 @@ type HolderReply = [
   state: HolderSnapshot['state'],
   permits: number,
 ];
-type InspectReply = [kind: string, limit: number, HolderReply[], Array<[claim: string, age: number]>];
+type InspectReply = [
+  kind: LockKind | '',
+  limit: number,
+  HolderReply[],
+  Array<[claim: string, age: number, kind: LockKind, permits: number]>,
+];
 
 export function decodeInspect(reply: unknown): LockSnapshot {
   const [kind, limit, holders, waiters] = reply as InspectReply;
   return {
-    kind: kind === '' ? undefined : (kind as LockSnapshot['kind']),
+    kind: kind === '' ? undefined : kind,
     limit: limit > 0 ? limit : undefined,
-    holders: holders.map(([claim, token, age, leaseLeft, state, permits]) => {
-      return { claim, fencingToken: Number(token), heldFor: age / 1000, leaseLeft, state, permits };
-    }),
-    waiters: waiters.map(([claim, age]) => ({ claim, waited: age / 1000, kind: 'exclusive', permits: 1 })),
+    holders: holders
+      .map(([claim, token, age, leaseLeft, state, permits]) => {
+        return { claim, fencingToken: Number(token), heldFor: age / 1000, leaseLeft, state, permits };
+      })
+      .sort((one, other) => one.fencingToken - other.fencingToken),
+    waiters: waiters.map(([claim, age, wanted, permits]) => ({ claim, waited: age / 1000, kind: wanted, permits })),
   };
 }
 

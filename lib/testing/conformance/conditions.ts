@@ -23,3 +23,9 @@ export function conditions(): Conditions {
     },
   };
 }
+
+/** Settles when it is later than that, by `performance.now()`: what ends by time alone has ended. */
+export async function past(moment: number): Promise<void> {
+  while (performance.now() <= moment)
+    await new Promise((resolve) => setTimeout(resolve, moment - performance.now() + 1));
+}

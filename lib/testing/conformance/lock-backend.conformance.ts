@@ -4,6 +4,7 @@ import { callers } from './callers.guarantees.js';
 import { ClientBench } from './client-bench.js';
 import { exclusion } from './exclusion.guarantees.js';
 import { givingUpAndReEntry } from './giving-up.guarantees.js';
+import { permitLocks } from './permits.guarantees.js';
 import { pushedGrants } from './grant.guarantees.js';
 import { adoption, handingOver } from './hand-over.guarantees.js';
 import { holding } from './holding.guarantees.js';
@@ -12,6 +13,8 @@ import { queue } from './queue.guarantees.js';
 import { repetition } from './repetition.guarantees.js';
 import { severalNames } from './several-names.guarantees.js';
 import { snapshots, views } from './views.guarantees.js';
+import { sharedLocks } from './shared.guarantees.js';
+import { sharing } from './sharing.guarantees.js';
 import { globalFramework, type TestFramework } from './test-framework.js';
 
 /**
@@ -36,6 +39,8 @@ export function lockBackendConformance(
     repetition(bench);
     if (capabilities.views) snapshots(bench);
     if (capabilities.handOver) adoption(bench);
+    sharedLocks(bench);
+    permitLocks(bench);
   });
   for (const [title, maxLocalHandoffs] of [
     ['a client', 16],
@@ -49,6 +54,7 @@ export function lockBackendConformance(
       severalNames(bench);
       if (capabilities.views) views(bench);
       if (capabilities.handOver) handingOver(bench);
+      sharing(bench);
     });
   }
 }

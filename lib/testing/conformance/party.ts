@@ -4,6 +4,7 @@ import {
   type ClaimRef,
   exclusive,
   type LockBackend,
+  type LockDemand,
   type PushedGrant,
   type ReleaseReply,
 } from '../../core/lock-backend.js';
@@ -14,6 +15,8 @@ export interface Ask {
   lease?: number;
   enqueue?: boolean;
   reserve?: number;
+  /** Left out: exclusive. */
+  demand?: LockDemand;
   isWanted?: () => boolean;
 }
 
@@ -64,12 +67,12 @@ export class Party implements AsyncDisposable {
 
   private send(
     { name, claim }: ClaimRef,
-    { lease = 20_000, enqueue = true, reserve = 0, isWanted = () => true }: Ask = {},
+    { lease = 20_000, enqueue = true, reserve = 0, demand = exclusive, isWanted = () => true }: Ask = {},
   ): Promise<AcquireReply> {
     const again = this.asked.has(claim);
     this.asked.add(claim);
     const giveUpAt = performance.now() + 5_000;
-    return this.backend.acquire({ ...exclusive, name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
+    return this.backend.acquire({ ...demand, name, claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
   }
 
   /** Asks with a claim of its own, and answers both. */
@@ -109,8 +112,9 @@ export class Party implements AsyncDisposable {
     return find()!;
   }
 
-  release({ name, claim }: ClaimRef): Promise<ReleaseReply> {
-    return this.backend.release({ name, claim });
+  /** @param keep ms for which its place stays taken (`minHold`) */
+  release({ name, claim }: ClaimRef, keep = 0): Promise<ReleaseReply> {
+    return this.backend.release(keep > 0 ? { name, claim, keepUntil: performance.now() + keep } : { name, claim });
   }
 
   /** The new `validUntil`, or why there is none. */

@@ -9,7 +9,7 @@ import { connectTo, Engine, unique } from './engine.js';
 
 /** What the scripts do inside the server: no request, no round trip. `publish` is counted, it reaches another client. */
 const inside = new Set(
-  'time get mget set del exists zadd zrem zrank zrange zrevrange zcard hset hget hdel pttl pexpire pubsub|numsub'.split(
+  'time get mget set del exists zadd zrem zrank zrange zrevrange zrangebyscore zscore zcard hset hget hdel pttl pexpire pubsub|numsub'.split(
     ' ',
   ),
 );

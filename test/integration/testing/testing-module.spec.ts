@@ -214,8 +214,8 @@ describe('RedisLockTestingModule', () => {
       await app.close();
       expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'shutdown' });
       expect([bed.inspect('a'), bed.inspect('product:1'), bed.clock.pending]).toEqual([
-        { holder: undefined, waiters: [] },
-        { holder: undefined, waiters: [] },
+        { holder: undefined, holders: [], waiters: [] },
+        { holder: undefined, holders: [], waiters: [] },
         0,
       ]);
       leave.resolve();

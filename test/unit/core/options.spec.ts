@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import {
   type LockOptions,
   lockDefaults,
@@ -33,7 +34,26 @@ describe('the options of a call', () => {
       fairness: 'strict',
       onLost: 'warn',
     };
-    expect(resolve(options)).toEqual({ ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
+    expect(resolve(options)).toEqual({ ...exclusive, ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
+  });
+
+  it('say in which kind: exclusive, shared, or some of a number of permits; the last two queue one by one', () => {
+    expect(resolve({})).toMatchObject({ kind: 'exclusive', permits: 1, limit: 0, fairness: 'handoff' });
+    expect(resolve({ shared: false })).toMatchObject({ kind: 'exclusive', fairness: 'handoff' });
+    expect(resolve({ shared: true })).toMatchObject({ kind: 'shared', permits: 1, limit: 0, fairness: 'strict' });
+    expect(resolve({ limit: 3 })).toMatchObject({ kind: 'permits', permits: 1, limit: 3, fairness: 'strict' });
+    expect(resolve({ limit: 3, permits: 3, shared: false })).toMatchObject({ kind: 'permits', permits: 3, limit: 3 });
+  });
+
+  it('refuse what does not go together: shared with limit, permits without limit, more permits than there are', () => {
+    expect(() => resolve({ shared: true, limit: 2 })).toThrow(refusal('shared: ', 'limit'));
+    expect(() => resolve({ permits: 2 })).toThrow(refusal('permits: ', 'limit'));
+    expect(() => resolve({ shared: true, permits: 1 })).toThrow(refusal('permits: ', 'limit'));
+    expect(() => resolve({ limit: 2, permits: 3 })).toThrow(refusal('permits: ', '2'));
+    for (const value of [null, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, true, [], '3', 2 ** 53]) {
+      expect(() => resolve({ limit: value })).toThrow(refusal('limit: '));
+      expect(() => resolve({ limit: 3, permits: value })).toThrow(refusal('permits: '));
+    }
   });
 
   it('with a lease are not renewed, unless that is wanted; without one they are, unless it is not wanted', () => {
@@ -54,6 +74,7 @@ describe('the options of a call', () => {
     ['signal', [null, 0, true, {}, { aborted: false }, new AbortController(), 'stop']],
     ['fairness', [null, '', 'fair', 'HANDOFF', 0, {}]],
     ['onLost', [null, '', 'ignore', true, {}]],
+    ['shared', [null, 0, 1, 'true', {}]],
   ])('%s: what it cannot be is refused, and the error names it', (option, values) => {
     for (const value of values) expect(() => resolve({ [option]: value })).toThrow(refusal(`${option}: `));
   });
@@ -105,6 +126,7 @@ describe("the module's defaults", () => {
   it('stand between the library and the call', () => {
     const defaults = resolveDefaults({ lease: '10s', wait: 1, maxHold: '5m', fairness: 'strict', onLost: 'warn' });
     expect(defaults).toEqual({
+      ...exclusive,
       lease: 10_000,
       wait: 1,
       renew: true,

@@ -125,7 +125,10 @@ describe('docs/options.md', () => {
       check(name, row, name === 'commandTimeout' || name === 'poll' ? redisOption : resolveModuleOptions);
     }
     for (const [name, row] of withMinimum(inQuorum)) check(name, row, quorumOption);
-    for (const [name, row] of withMinimum(inCall)) check(name, row, (options) => resolveOptions(options, lockDefaults));
+    for (const [name, row] of withMinimum(inCall)) {
+      const beside = name === 'permits' ? { limit: 9 } : {};
+      check(name, row, (options) => resolveOptions({ ...beside, ...options }, lockDefaults));
+    }
     // Every number has a minimum, so none was left out above.
     const numbers = [
       'commandTimeout',
@@ -151,7 +154,7 @@ describe('docs/options.md', () => {
       withMinimum(inCall)
         .map(([name]) => name)
         .sort(),
-    ).toEqual(['lease', 'maxHold', 'minHold', 'wait']);
+    ).toEqual(['lease', 'limit', 'maxHold', 'minHold', 'permits', 'wait']);
   });
 
   it('says of a call which defaults are the module’s', () => {

@@ -66,7 +66,7 @@ describe('a memory backend', () => {
     await bed.advance(0);
     await lock.release();
     await (await waiting).release();
-    expect(bed.inspect('a')).toEqual({ holder: undefined, waiters: [] });
+    expect(bed.inspect('a')).toEqual({ holder: undefined, holders: [], waiters: [] });
     expect(bed.server.table.size).toBe(0);
   });
 
@@ -76,8 +76,10 @@ describe('a memory backend', () => {
     const lock = await shop!.acquire('a', { lease: '5s' });
     const waiting = [office!.acquire('a'), audit!.acquire('a')];
     await bed.advance('1s');
+    const holder = { client: 'shop', fencingToken: lock.fencingToken, leaseLeft: 4_000, confirmed: true };
     expect(bed.inspect('a')).toEqual({
-      holder: { client: 'shop', fencingToken: lock.fencingToken, leaseLeft: 4_000, confirmed: true },
+      holder: { ...holder, kind: 'exclusive', permits: 1 },
+      holders: [{ ...holder, kind: 'exclusive', permits: 1 }],
       waiters: [
         { client: 'office', standing: 'heard' },
         { client: 'audit', standing: 'heard' },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import { LockUnavailableError, QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
 import type { FaultyNode } from './faulty-node.js';
 import { type QuorumClient, VirtualQuorum } from './virtual-quorum.js';
@@ -27,7 +28,7 @@ const troubled = async (size: number, mask: number[], begin: (node: FaultyNode) 
   quorum = new VirtualQuorum(size);
   quorum.servers.forEach((server, position) => {
     const ahead = (position === highest ? size : position) * 50_000;
-    server.table.acquire({ name: 'other', claim: 'x:0', lease: 1, reserve: ahead, patience: 0 });
+    server.table.acquire({ ...exclusive, name: 'other', claim: 'x:0', lease: 1, reserve: ahead, patience: 0 });
   });
   const client = await quorum.join();
   for (const position of mask) begin(client.nodes[position]!);

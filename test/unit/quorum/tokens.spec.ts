@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import { VirtualQuorum } from './virtual-quorum.js';
 
 let quorum: VirtualQuorum;
@@ -19,7 +20,7 @@ const dice = (seed: number) => {
 /** Servers whose clocks differ by up to 80 ms, for tokens: the register of each is ahead of the clock that all share. */
 const skew = (offsets: number[]): void => {
   quorum.servers.forEach(({ table }, position) => {
-    table.acquire({ name: 'other', claim: 'x:0', lease: 1, reserve: offsets[position]!, patience: 0 });
+    table.acquire({ ...exclusive, name: 'other', claim: 'x:0', lease: 1, reserve: offsets[position]!, patience: 0 });
   });
 };
 

@@ -1,5 +1,5 @@
 --[[
-Asks for a lock for each of some claims: grants it when it is free and nobody alive is ahead, else lets the claim stand in the
+Asks for an exclusive lock for each of some claims: grants it when it is free and nobody alive is ahead, else lets the claim stand in the
 queue, or turns it away. The same for any number of names. Safe to send again: a claim that holds gets the same grant, a claim
 that waits keeps its place.
 
@@ -15,11 +15,12 @@ ARGV  1 latest server time in µs at which the sender still wants the answer
 REPLY {now µs, then for each claim one of
         <token>                                                                       granted as asked for; nobody waits
         'granted <token> <lease ms> <last reserved token> <waiters behind>'
-        'contended <rest of the holder's lease in ms>'
-        'queued <rest of the holder's lease in ms> <waiters ahead> <heard | asked>'   asked: nobody listens on the claim's channel
+        'contended <rest of the holders' leases in ms>'
+        'queued <rest of the holders' leases in ms> <waiters ahead> <heard | asked>'   asked: nobody listens on the claim's channel
+        'mismatch permits'                                                            the name is used with permits
         'failed <error>'                                                              nothing was granted to this claim
       } or {now µs, 'late'}
-INVARIANT  At most one holder. Nobody who is alive and asked earlier is overtaken. 'late' changed nothing.
+INVARIANT  At most one holder, and none beside readers. Nobody who is alive and asked earlier is overtaken. 'late' changed nothing.
 ]]
 local channel_prefix = ARGV[2]
 -- include: clock.lua
@@ -59,7 +60,7 @@ for claim in string.gmatch(ARGV[4], '%S+') do
     next_token = next_token + 1 + reserve
   else
     rest = rest or {}
-    rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience)}
+    rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience), ''}
   end
 end
 if not rest then
@@ -69,59 +70,10 @@ end
 -- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
+-- include: sharer.lua
+-- include: sharing.lua
 -- include: serve.lua
-
-local function granted(token, length, top)
-  return 'granted ' .. digits(token) .. ' ' .. length .. ' ' .. digits(top) .. ' ' .. redis.call('ZCARD', queue_key)
-end
-
-local function ask(claim, lease, reserve, patience)
-  local record = redis.call('GET', record_key)
-  if not record then
-    local served = serve(claim)
-    record = redis.call('GET', record_key)
-    if served == claim or not record then
-      -- Served, or nobody alive is ahead: whoever is still queued could not be reached.
-      -- The grant comes first: without memory Redis refuses the first write of a script, and none after that.
-      local token, top = grant(claim, lease, 'full', reserve)
-      leave_queue(claim)
-      return granted(token, lease, top)
-    end
-  end
-
-  local holder, token, expiry, state = read(record)
-  if holder == claim then
-    token = tonumber(token)
-    if state == 'provisional' then
-      -- The holder fetches a grant that was pushed to it: it is alive, so it gets its whole lease now.
-      leave_queue(claim)
-      expiry, state = now_ms + lease, 'full'
-    end
-    -- Written in any case: WAIT asks for what its own connection has written, and the grant may be an earlier connection's. It stands
-    -- also where there is no memory to write.
-    pcall(write, claim, token, expiry, state)
-    return granted(token, expiry - now_ms, raise_register(token + reserve))
-  end
-
-  if patience == 0 then
-    return 'contended ' .. (expiry - now_ms)
-  end
-
-  -- Nobody listens on the claim's channel: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
-  local _, heard = way_to(channel_of(claim))
-  local standing = heard and 'heard' or 'asked'
-  if not redis.call('ZRANK', queue_key, claim) then
-    -- When it came, and in any case behind those who are there: the clock may have gone back.
-    local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0
-    redis.call('ZADD', queue_key, math.max(last + 1, now), claim)
-  end
-  write_waiter(claim, now_ms + patience, lease, reserve, standing)
-  if redis.call('PTTL', queue_key) < patience then
-    redis.call('PEXPIRE', queue_key, patience)
-    redis.call('PEXPIRE', waiters_key, patience)
-  end
-  return 'queued ' .. (expiry - now_ms) .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
-end
+-- include: ask.lua
 
 for _, asked in ipairs(rest) do
   choose(asked[1])

@@ -20,8 +20,12 @@ end
 -- include: record.lua
 
 local function adopt(from, known_token, to, lease)
-  local record = redis.call('GET', record_key)
+  local record = redis.pcall('GET', record_key)
   if not record then
+    return 'gone'
+  elseif type(record) == 'table' then
+    -- Readers, or permits; anything else is foreign.
+    redis.call('ZCARD', record_key)
     return 'gone'
   end
   local holder, token, expiry, state = read(record)

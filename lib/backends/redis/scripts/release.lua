@@ -1,11 +1,11 @@
 --[[
-Gives claims up, whatever became of them: frees the lock when one holds (and hands it to the next waiter in the same step),
+Gives claims up, whatever became of them: frees the lock when one holds (and hands it on in the same step),
 takes it out of the queue when it waits.
 
 KEYS  1 register, then the records, the queues, the waiters of the claims' names (includes/layout.lua)
 ARGV  1 prefix of the clients' channels
       2 the claims, with a space between two
-      3 for each of them the ms for which nobody else shall get the lock all the same (minHold); left out when it is 0 for all
+      3 for each of them the ms for which its place shall stay taken all the same (minHold); left out when it is 0 for all
 REPLY 'released' when every claim was; else for each claim 'released' | 'cancelled' | 'absent' | 'failed <error>'
 INVARIANT  A claim that neither holds nor waits changes nothing for anybody.
 ]]
@@ -46,11 +46,13 @@ end
 -- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
+-- include: sharer.lua
+-- include: sharing.lua
 -- include: serve.lua
 
 local function release(claim, keep)
   local outcome
-  local record = redis.call('GET', record_key)
+  local record = look()
   if record and string.sub(record, 1, #claim + 1) == claim .. ' ' then
     leave_queue(claim)
     if keep > 0 then
@@ -59,6 +61,17 @@ local function release(claim, keep)
       return 'released'
     end
     redis.call('DEL', record_key)
+    kind = nil
+    outcome = 'released'
+  elseif (kind == 'shared' or kind == 'permits') and redis.call('ZSCORE', record_key, claim) then
+    redis.call('HDEL', waiters_key, claim)
+    if keep > 0 then
+      local token, _, permits = read_sharer(claim)
+      prolong(claim, now_ms + keep, token, 'kept', permits)
+      return 'released'
+    end
+    drop(claim)
+    settle()
     outcome = 'released'
   else
     outcome = leave_queue(claim) and 'cancelled' or 'absent'
@@ -66,7 +79,9 @@ local function release(claim, keep)
       return outcome
     end
   end
-  serve(nil)
+  if kind ~= 'unreadable' then
+    serve(nil)
+  end
   return outcome
 end
 

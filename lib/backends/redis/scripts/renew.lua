@@ -11,11 +11,36 @@ INVARIANT  Never shortens a lease, never touches a record of another claim or of
 -- include: clock.lua
 -- include: version.lua
 -- include: register.lua
+-- include: sharer.lua
+
+local function renew_sharer(claim, known_token, lease, reserve)
+  local ends = redis.pcall('ZSCORE', record_key, claim)
+  ends = type(ends) == 'string' and tonumber(ends)
+  if not ends or ends < now_ms then
+    return 'lost'
+  end
+  local token, state, permits = read_sharer(claim)
+  if token ~= known_token or state == 'kept' then
+    return 'lost'
+  end
+  ends = math.max(ends, now_ms + lease)
+  if state == 'provisional' then
+    redis.call('HDEL', waiters_key, claim)
+  end
+  prolong(claim, ends, token, 'full', permits)
+  if reserve == 0 then
+    return (ends - now_ms) .. ' 0 0'
+  end
+  return (ends - now_ms) .. ' ' .. digits(raise_register(token + reserve)) .. ' ' .. redis.call('ZCARD', queue_key)
+end
 
 local own_record = '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$'
 
 local function renew(claim, known_token, lease, reserve)
   local record = redis.pcall('GET', record_key)
+  if type(record) == 'table' then
+    return renew_sharer(claim, known_token, lease, reserve)
+  end
   local text = type(record) == 'string' and record or ''
   local holder, token, expiry, state = string.match(text, own_record)
   token = tonumber(token)

@@ -15,26 +15,35 @@ local channel_prefix = ARGV[1]
 -- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
+-- include: sharer.lua
+-- include: sharing.lua
 -- include: serve.lua
 
-local function drop(claim, token)
-  local record = redis.call('GET', record_key)
-  if not record then
+local function deprive(claim, token)
+  local record = look()
+  if record then
+    local holder, holds = read(record)
+    if holder ~= claim or holds ~= token then
+      return false
+    end
+    leave_queue(claim)
+    redis.call('DEL', record_key)
+    kind = nil
+    return true
+  end
+  if (kind ~= 'shared' and kind ~= 'permits') or read_sharer(claim) ~= tonumber(token) then
     return false
   end
-  local holder, holds = read(record)
-  if holder ~= claim or holds ~= token then
-    return false
-  end
-  leave_queue(claim)
-  redis.call('DEL', record_key)
+  redis.call('HDEL', waiters_key, claim)
+  drop(claim)
+  settle()
   return true
 end
 
 local function revoke()
   local dropped = {}
   for named = 2, #ARGV, 2 do
-    if drop(ARGV[named], ARGV[named + 1]) then
+    if deprive(ARGV[named], ARGV[named + 1]) then
       dropped[#dropped + 1] = ARGV[named]
     end
   end

@@ -13,12 +13,13 @@ end
 
 local function read_waiter(claim)
   local entry = redis.call('HGET', waiters_key, claim) or ''
-  local alive_until, lease, reserve, standing = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)$')
-  return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing
+  local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
+  return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
 end
 
-local function write_waiter(claim, alive_until, lease, reserve, standing)
-  redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing)
+-- `demand`: as it stands in the entry, empty for the exclusive lock.
+local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
+  redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
 end
 
 local function channel_of(claim)

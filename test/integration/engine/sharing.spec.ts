@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import type { AcquireReply, LockDemand } from '../../../lib/core/lock-backend.js';
+import { Party } from '../../../lib/testing/conformance/party.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { connectTo, Engine, keysOf, unique, until } from './engine.js';
+
+const shared: LockDemand = { kind: 'shared', permits: 1, limit: 0 };
+const permits = (limit: number): LockDemand => ({ kind: 'permits', permits: 1, limit });
+
+describe('shared locks and permits in Redis', () => {
+  let server: RedisServer;
+  let admin: Redis;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = connectTo(server.url);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  const join = (keyPrefix: string): Promise<Party> =>
+    new Party(new RedisBackend({ redis: server.url, keyPrefix, commandTimeout: 5_000, log: new KeptLog() })).start();
+
+  /** Everything that the server carries out meanwhile, inside scripts too. */
+  async function commands(work: () => Promise<unknown>): Promise<number> {
+    await admin.config('RESETSTAT');
+    await work();
+    const text = await admin.info('commandstats');
+    return [...text.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].reduce((sum, [, , calls]) => sum + Number(calls), 0);
+  }
+
+  describe('their keys', () => {
+    it('are gone with the last holder and the last waiter, whoever leaves first', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await using b = await Engine.start({ redis: server.url, keyPrefix });
+      const register = [`${keyPrefix}token-register`];
+      for (const options of [{ shared: true }, { limit: 2 }] as const) {
+        const held = [await a.acquire('x', options), await b.acquire('x', options)];
+        const { lock } = await b.queue('x', options.shared ? {} : { limit: 2, permits: 2 });
+        for (const each of held) await each.release();
+        await (await lock).release();
+        expect(await keysOf(admin, keyPrefix)).toEqual(register);
+      }
+    });
+
+    it('all expire by themselves, and not before the last of those that stand in them', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await a.acquire('x', { shared: true, lease: 100_000 });
+      await a.acquire('x', { shared: true, lease: 1_000 });
+      await using b = await Engine.start({ redis: server.url, keyPrefix });
+      await b.queue('x');
+      const keys = (await keysOf(admin, keyPrefix)).filter((key) => !key.endsWith('register'));
+      expect(keys).toHaveLength(3);
+      for (const key of keys) {
+        const left = await admin.pttl(key);
+        expect(left).toBeGreaterThan(key.endsWith('queue') ? 0 : 50_000);
+        expect(left).toBeLessThanOrEqual(100_000);
+      }
+    });
+
+    it('of holders and waiters that all died vanish by themselves', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await using b = await Engine.start({ redis: server.url, keyPrefix, poll: 100, commandTimeout: 100 });
+      await a.acquire('x', { limit: 1, lease: 300 });
+      await b.queue('x', { limit: 1 });
+      await Promise.all([a.backend.close(), b.backend.close()]);
+      await until(async () => (await keysOf(admin, keyPrefix)).length === 1);
+    });
+  });
+
+  describe('what a call costs the server', () => {
+    it('does not grow with the number of holders', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await join(keyPrefix);
+      const cycle = (name: string, demand: LockDemand) => async () => {
+        const held = await a.take(name, { demand });
+        await a.renew(held);
+        await a.ask(held, { demand });
+        await a.release(held);
+      };
+      for (const demand of [shared, permits(1_000)]) {
+        const [few, many] = [unique(), unique()];
+        for (let index = 0; index < 2; index++) await a.take(few, { demand });
+        await Promise.all(Array.from({ length: 500 }, () => a.take(many, { demand })));
+        const costs = await commands(cycle(few, demand));
+        // Whether a key's expiry has to be moved is a matter of milliseconds.
+        expect(await commands(cycle(many, demand))).toBeLessThanOrEqual(costs + 5);
+        expect(costs).toBeLessThan(80);
+      }
+    });
+
+    it('is paid once for each lease that nobody gave back', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await join(keyPrefix);
+      const name = unique();
+      await a.take(name, { demand: shared });
+      const held = await Promise.all(Array.from({ length: 300 }, () => a.take(name, { demand: shared, lease: 50 })));
+      await new Promise((resolve) => setTimeout(resolve, held.at(-1)!.validUntil - performance.now() + 60));
+      const read = () => a.take(name, { demand: shared });
+      expect(await commands(read)).toBeGreaterThan(300);
+      expect(await commands(read)).toBeLessThan(40);
+    });
+
+    it('a writer that releases wakes a hundred readers in one request, and each of them is one publish', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await using b = await Engine.start({ redis: server.url, keyPrefix });
+      const readers = 100;
+      const writer = await a.acquire('x');
+      const first = await b.queue('x', { shared: true });
+      const others = Array.from({ length: readers - 1 }, () => b.acquire('x', { shared: true }));
+      await b.backend.until(() => b.backend.waiting('x') === readers);
+      await admin.config('RESETSTAT');
+      await writer.release();
+      const locks = await Promise.all([first.lock, ...others]);
+      const stats = await admin.info('commandstats');
+      expect(stats).toMatch(new RegExp(`cmdstat_publish:calls=${readers},`));
+      expect(stats).toMatch(/cmdstat_evalsha:calls=1,/);
+      await Promise.all(locks.map((lock) => lock.release()));
+    });
+  });
+
+  describe('without memory', () => {
+    it('nothing is granted, and what is held is renewed, handed on and given back', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await join(keyPrefix);
+      await using b = await (await join(keyPrefix)).reachable();
+      const name = unique();
+      const [one, two] = [await a.take(name, { demand: permits(2) }), await a.take(name, { demand: permits(2) })];
+      const waiter = await b.queue(name, { demand: permits(2) });
+      await admin.config('SET', 'maxmemory', '100kb');
+      try {
+        await expect(a.ask(a.claim(unique()), { demand: shared })).rejects.toMatchObject({
+          code: 'LOCK_UNAVAILABLE',
+          uncertain: false,
+        });
+        expect(await a.renew(one, 60_000)).toBeGreaterThan(performance.now() + 50_000);
+        expect(await a.release(two)).toBe('released');
+        await b.pushed(waiter);
+        expect(await b.release(waiter)).toBe('released');
+        expect(await a.release(one, 1_000)).toBe('released');
+      } finally {
+        await admin.config('SET', 'maxmemory', '0');
+      }
+    });
+  });
+
+  describe('when half of it was evicted', () => {
+    const taken = async () => {
+      const keyPrefix = `${unique()}:`;
+      const a = await join(keyPrefix);
+      const held = await a.take('x', { demand: permits(2), lease: 20_000 });
+      await a.take('x', { demand: permits(2), lease: 20_000 });
+      return { keyPrefix, a, held };
+    };
+
+    it('the record: the holders are lost, and all permits are free again', async () => {
+      const { keyPrefix, a, held } = await taken();
+      await admin.del(`${keyPrefix}{x}`);
+      expect(await a.renew(held)).toBe('lost');
+      for (let count = 0; count < 2; count++) await a.take('x', { demand: permits(2), enqueue: false });
+      expect(await a.ask(a.claim('x'), { demand: permits(2), enqueue: false })).toMatchObject({ status: 'contended' });
+      // Nothing is left of those that were lost.
+      expect(await admin.hlen(`${keyPrefix}{x}:1:waiters`)).toBe(3);
+      await a.backend.close();
+    });
+
+    it('what is known of the holders: they are lost, and in the way of others until their leases end', async () => {
+      const { keyPrefix, a, held } = await taken();
+      await admin.del(`${keyPrefix}{x}:1:waiters`);
+      expect(await a.renew(held)).toBe('lost');
+      for (const demand of [permits(2), shared, undefined]) {
+        const reply: AcquireReply = await a.ask(a.claim('x'), { demand, enqueue: false });
+        if (reply.status !== 'contended') throw new Error(reply.status);
+        expect(reply.rest).toBeLessThanOrEqual(20_000);
+      }
+      expect(await a.release(held)).toBe('absent');
+      await admin.pexpire(`${keyPrefix}{x}`, 1);
+      await until(async () => (await a.ask(a.claim('x'), { demand: shared, enqueue: false })).status === 'granted');
+      await a.backend.close();
+    });
+  });
+
+  describe('a key that holds something else', () => {
+    const foreign: Array<[string, (key: string) => Promise<unknown>]> = [
+      ['a string', (key) => admin.set(key, 'mine')],
+      ['a hash', (key) => admin.hset(key, 'a', '1')],
+      ['a list', (key) => admin.rpush(key, '1')],
+      ['a sorted set', (key) => admin.zadd(key, 1, 'a:b')],
+      ['a sorted set that expires', (key) => admin.multi().zadd(key, 1, 'mine').pexpire(key, 60_000).exec()],
+    ];
+
+    it.each(foreign)('is an error that names the lock, for %s, and is left as it is', async (_, put) => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await put(`${keyPrefix}{x}`);
+      const before = await admin.dump(`${keyPrefix}{x}`);
+      for (const options of [{}, { shared: true }, { limit: 2 }, { wait: 0, shared: true }]) {
+        await expect(a.acquire('x', options)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION', key: 'x' });
+      }
+      expect(await admin.dump(`${keyPrefix}{x}`)).toEqual(before);
+    });
+
+    it('where the waiters should be is the same error', async () => {
+      const keyPrefix = `${unique()}:`;
+      await using a = await Engine.start({ redis: server.url, keyPrefix });
+      await admin.set(`${keyPrefix}{x}:1:waiters`, 'mine');
+      await expect(a.acquire('x', { shared: true })).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION', key: 'x' });
+    });
+  });
+});
