@@ -206,7 +206,7 @@ end
 if over[1] then
 settle()
 end
-elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
 kind = 'unreadable'
 else
 error('FOREIGN value on the key of a lock')
@@ -385,7 +385,7 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '8bf3813e875e581aca8ecfcfd85dbf9c9f254dc2',
+    sha1: '76d6a49ad42feb14f52773ca6b28d57d4475de1f',
   },
   adopt: {
     source: `local time = redis.call('TIME')
@@ -668,7 +668,7 @@ end
 if over[1] then
 settle()
 end
-elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
 kind = 'unreadable'
 else
 error('FOREIGN value on the key of a lock')
@@ -759,7 +759,7 @@ return reply
 end
 choose(1)
 return isolated(inspect, tonumber(ARGV[1]))`,
-    sha1: 'e19810f8619b01af1dc975771f3fe7f5a641c033',
+    sha1: '0aa600f40316e5c69dca52beb9cb6edfd06f3111',
   },
   release: {
     source: `local channel_prefix = ARGV[1]
@@ -959,7 +959,7 @@ end
 if over[1] then
 settle()
 end
-elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
 kind = 'unreadable'
 else
 error('FOREIGN value on the key of a lock')
@@ -1091,7 +1091,7 @@ choose(left[1])
 reply[left[1]] = isolated(release, left[2], left[3])
 end
 return reply`,
-    sha1: 'fa6f926338750b2b23a21a38f9ea074a4a7e37c4',
+    sha1: '5ec707279cb31a816a9be9bcb0ff5fc76706f263',
   },
   renew: {
     source: `local names = (#KEYS - 1) / 3
@@ -1381,7 +1381,7 @@ end
 if over[1] then
 settle()
 end
-elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
 kind = 'unreadable'
 else
 error('FOREIGN value on the key of a lock')
@@ -1513,7 +1513,7 @@ return dropped
 end
 choose(1)
 return isolated(revoke)`,
-    sha1: 'a840ca7be2980973e5fc71f18f63ea28c0146d5f',
+    sha1: 'a3ae423f8ee8a9040baf2957adbd1041f6327d04',
   },
   share: {
     source: `local channel_prefix = ARGV[2]
@@ -1688,7 +1688,7 @@ end
 if over[1] then
 settle()
 end
-elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
 kind = 'unreadable'
 else
 error('FOREIGN value on the key of a lock')
@@ -1875,6 +1875,6 @@ choose(position)
 reply[1 + position] = isolated(ask, claim, lease, 0, patience, demand)
 end
 return reply`,
-    sha1: 'e56a3e7136ebd30ea0637bc25527a0d08cfc79b0',
+    sha1: '666bbb48ea0ee0bc88beaf3486fc29c8b95569b3',
   },
 } as const;

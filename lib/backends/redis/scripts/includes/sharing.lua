@@ -74,7 +74,7 @@ local function look()
     if over[1] then
       settle()
     end
-  elseif redis.call('PTTL', record_key) > 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
+  elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
     -- The other half was evicted, or is of another layout (docs/adr/0079): they may be at work until the key has gone.
     kind = 'unreadable'
   else
