@@ -1,7 +1,7 @@
 import type { ContenderConfiguration } from '../support/workers/contender.js';
 import { forkWorker, type Worker } from '../support/worker.js';
 import { beat, type Happening, type Touched } from './history.js';
-import { names, programme, type ProgrammeOptions } from './programme.js';
+import { alone, names, programme, type ProgrammeOptions } from './programme.js';
 import type { Touch } from './resources.js';
 
 /** The clock of the history: the machine's monotonic one, in milliseconds. */
@@ -42,7 +42,8 @@ export class Contender {
   ) {
     const { seed, flows, redis, log, broken } = options;
     const configuration: ContenderConfiguration = {
-      ...{ redis, label, log, names, commandTimeout, poll, beat, broken },
+      ...{ redis, label, log, commandTimeout, poll, beat, broken },
+      last: names.map((name) => ({ name, mode: alone(name) })),
       programme: programme({ seed, process: label, flows }),
     };
     this.worker = forkWorker('contender', {

@@ -18,8 +18,16 @@ export interface Call {
   readonly rest: number;
 }
 
-/** The lock names of a run; the first is the hot one. */
-export const names = ['hot', 'warm', 'cool'];
+/** Names whose lock is for one at a time; the first is the hot one. */
+const forOne = ['hot', 'warm', 'cool'];
+/** A name with readers and writers, and one with permits. */
+const shared = 'book';
+const permitted = { name: 'gate', limit: 3 };
+
+/** The lock names of a run, the hot one first, and how to have each of them for oneself alone. */
+export const names = [...forOne, shared, permitted.name];
+export const alone = (name: string): Mode =>
+  name === permitted.name ? { limit: permitted.limit, permits: permitted.limit } : 'exclusive';
 
 export interface ProgrammeOptions {
   readonly seed: number;
@@ -57,7 +65,12 @@ function call(random: Random): Call {
 
 /** Mostly one name; now and then several, in an order of the caller's own. */
 function asked(random: Random): Pick<Call, 'names' | 'mode'> {
-  if (random.chance(0.15))
-    return { names: random.shuffle(names).slice(0, random.between(2, names.length)), mode: 'exclusive' };
-  return { names: [random.chance(0.4) ? names[0]! : random.pick(names)], mode: 'exclusive' };
+  if (random.chance(0.15)) {
+    const some = random.shuffle([...forOne, shared]).slice(0, random.between(2, 4));
+    return { names: some, mode: 'exclusive' };
+  }
+  const name = random.chance(0.3) ? names[0]! : random.pick(names);
+  if (name === shared) return { names: [name], mode: random.chance(0.7) ? 'shared' : 'exclusive' };
+  if (name !== permitted.name) return { names: [name], mode: 'exclusive' };
+  return { names: [name], mode: { limit: permitted.limit, permits: random.between(1, permitted.limit) } };
 }

@@ -5,7 +5,7 @@
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import type { Happening, Lived, Touched } from '../../chaos/history.js';
+import type { Happening, Lived, Mode, Touched } from '../../chaos/history.js';
 import type { Call } from '../../chaos/programme.js';
 import { withoutLocking, withRepeatedTokens } from './broken-backend.js';
 
@@ -27,7 +27,8 @@ export interface ContenderConfiguration {
   readonly commandTimeout: number;
   readonly poll: number;
   readonly programme: Call[][];
-  readonly names: readonly string[];
+  /** What every flow must get when all is well again. */
+  readonly last: ReadonlyArray<{ readonly name: string; readonly mode: Mode }>;
   /** Milliseconds between two looks at the timers. */
   readonly beat: number;
   readonly broken?: 'lock' | 'tokens';
@@ -98,7 +99,7 @@ const open = new Set<string>();
 
 /** Answers the error's code, 'granted' when all went well. */
 async function call(step: Call): Promise<string> {
-  const { names, lease, renew, wait, fairness, abortAfter } = step;
+  const { names, mode, lease, renew, wait, fairness, abortAfter } = step;
   const id = `${label}#${(calls += 1)}`;
   const asked = monotonic();
   const lived = living();
@@ -110,7 +111,8 @@ async function call(step: Call): Promise<string> {
   open.add(id);
   const signal = abortAfter === undefined ? undefined : AbortSignal.timeout(abortAfter);
   try {
-    const options = resolveOptions({ lease, renew, wait, fairness, signal }, client.defaults);
+    const kind = mode === 'exclusive' ? {} : mode === 'shared' ? { shared: true } : mode;
+    const options = resolveOptions({ ...kind, lease, renew, wait, fairness, signal }, client.defaults);
     const lock = await client.acquire(names.length === 1 ? names[0]! : names, options);
     const outcome = settled('granted');
     await work(lock, step, id, asked);
@@ -185,17 +187,16 @@ async function finish({ wait }: { wait: number }): Promise<void> {
   finishing = true;
   await Promise.all(flows);
   const [first] = configuration.programme[0]!;
-  const last = { ...first!, mode: 'exclusive', lease: 1000, renew: true, fairness: 'strict', work: 1 } as const;
-  const alone = { ...last, abortAfter: undefined };
+  const last: Call = { ...first!, lease: 1000, renew: true, fairness: 'strict', abortAfter: undefined, work: 1 };
   // The connection may take a second or two to come back; what counts is what a connected client gets.
   for (let tries = 0; tries < 40; tries++) {
-    if ((await call({ ...alone, names: [`own:${label}`], wait: 1000 })) === 'granted') break;
+    if ((await call({ ...last, names: [`own:${label}`], mode: 'exclusive', wait: 1000 })) === 'granted') break;
     await sleep(100);
   }
   await Promise.all(
     flows.map(async (_, index) => {
-      for (const name of configuration.names) {
-        const outcome = await call({ ...alone, names: [name], wait });
+      for (const { name, mode } of configuration.last) {
+        const outcome = await call({ ...last, names: [name], mode, wait });
         happened({ event: 'final', flow: `${label}/${index}`, name, outcome });
       }
     }),
