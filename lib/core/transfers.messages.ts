@@ -16,13 +16,6 @@ export const transferRefusals = {
       { key },
     ),
 
-  /** `export()` of a read lock or of permits: several hold those, and adoption is from one to one. */
-  notExclusive: (key: string, where?: string) =>
-    new LockConfigurationError(
-      `${at(where)}Lock ${printable(key)}: a shared lock or permits cannot be exported. Take the lock for one (without shared and limit), or take it anew where the work goes on.`,
-      { key },
-    ),
-
   /** A `backend` of your own that leaves it out. */
   notProvided: (what: string) =>
     new LockConfigurationError(

@@ -43,8 +43,6 @@ export class Transfers implements HoldOwner {
     const { host } = this;
     if (!host.backend.adopt) throw refusals.notProvided('export');
     const holds = handles.map(({ hold }) => hold);
-    const sharing = holds.find(({ claim }) => claim.kind !== 'exclusive');
-    if (sharing) throw refusals.notExclusive(sharing.name, sharing.where);
     assertAlone(handles);
     await host.renew(holds, lease);
     // Somebody may have come in, released or exported it meanwhile.

@@ -180,23 +180,21 @@ export class LockTable {
 
   /** Moves a hold to another claim, with its token: of all who try one has it. */
   adopt({ name, claim, from, fencingToken, lease }: AdoptRequest): { readonly rest: number } | 'gone' | 'taken' {
-    return this.step(name, (entry, now) => {
-      const { holders, queue } = entry;
-      const own = holders.get(claim);
-      if (own?.fencingToken === fencingToken) {
-        own.endsAt = Math.max(own.endsAt, now + lease);
-        return { rest: own.endsAt - now };
+    return this.step(name, ({ holders, queue }, now) => {
+      const mine = holders.get(claim);
+      if (mine?.fencingToken === fencingToken) {
+        mine.endsAt = Math.max(mine.endsAt, now + lease);
+        return { rest: mine.endsAt - now };
       }
-      // Only of one holder it can be said who has it now.
-      const holder = entry.kind === 'exclusive' ? [...holders.values()][0] : undefined;
-      if (holder?.claim === from && !holder.kept && holder.fencingToken <= fencingToken) {
+      const holder = holders.get(from);
+      if (holder && !holder.kept && holder.fencingToken <= fencingToken) {
         if (holder.fencingToken < fencingToken && fencingToken > this.register) return 'gone';
         holders.delete(from);
-        holders.set(claim, { ...holder, claim, fencingToken, endsAt: now + lease, confirmed: true });
         queue.delete(from);
+        holders.set(claim, { ...holder, claim, fencingToken, endsAt: now + lease, confirmed: true });
         return { rest: lease };
       }
-      return holder?.fencingToken === fencingToken ? 'taken' : 'gone';
+      return [...holders.values()].some((other) => other.fencingToken === fencingToken) ? 'taken' : 'gone';
     });
   }
 

@@ -477,13 +477,62 @@ local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
 end
+local function read_sharer(claim)
+local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
+local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
+return tonumber(token), state, tonumber(permits), place
+end
+local function write_sharer(claim, token, state, permits, place)
+redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
+end
+local function outlive(key, ms)
+if redis.call('PTTL', key) < ms then
+redis.call('PEXPIRE', key, ms)
+end
+end
+local function prolong(claim, ends, token, state, permits)
+local rest = ends - now_ms
+redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
+redis.call('ZADD', record_key, digits(ends), claim)
+write_sharer(claim, token, state, permits, 0)
+outlive(waiters_key, rest)
+end
+local function held_by(claim)
+local ends = tonumber(redis.call('ZSCORE', record_key, claim) or nil)
+if ends and ends >= now_ms then
+local token, state, permits = read_sharer(claim)
+return token, state, permits, ends
+end
+end
+local function adopt_share(from, known_token, to, lease)
+local ends = now_ms + lease
+local token, state, permits, present = held_by(to)
+if token == known_token then
+ends = math.max(present, ends)
+else
+token, state, permits = held_by(from)
+if token ~= known_token or state == 'kept' then
+for _, claim in ipairs(redis.call('ZRANGE', record_key, 0, -1)) do
+if held_by(claim) == known_token and claim ~= from then
+return 'taken'
+end
+end
+return 'gone'
+end
+end
+prolong(to, ends, known_token, 'full', permits)
+if token == known_token and from ~= to then
+redis.call('ZREM', record_key, from)
+redis.call('HDEL', waiters_key, '=' .. from, from)
+end
+return 'adopted ' .. (ends - now_ms)
+end
 local function adopt(from, known_token, to, lease)
 local record = redis.pcall('GET', record_key)
 if not record then
 return 'gone'
 elseif type(record) == 'table' then
-redis.call('ZCARD', record_key)
-return 'gone'
+return adopt_share(from, known_token, to, lease)
 end
 local holder, token, expiry, state = read(record)
 token = tonumber(token)
@@ -509,7 +558,7 @@ if string.sub(outcome, 1, 7) == 'failed ' then
 return outcome
 end
 return {now, outcome}`,
-    sha1: 'bad51acddd4d075eec7bc0bcc64970dd455bf10f',
+    sha1: '63bc55a2da79edf1d6222317681a40052e6198ec',
   },
   inspect: {
     source: `local names = (#KEYS - 1) / 3

@@ -63,6 +63,48 @@ export function adoption(bench: BackendBench): void {
   });
 }
 
+/** Readers and permits, where the backend has them. */
+export function handingShares(bench: ClientBench): void {
+  const { describe, it, join, unique } = bench;
+
+  describe('a share of a lock that is handed over', () => {
+    it('of a reader goes on beside the other readers, and keeps the writer out until the last has ended', async () => {
+      const [a, b, writer] = [await join(), await join(), await join()];
+      const name = unique();
+      const [moving, staying] = [await a.acquire(name, { shared: true }), await a.acquire(name, { shared: true })];
+      const { lock: next } = await writer.queue(name);
+      const ticket = await moving.export();
+      const there = await adopted(b, ticket);
+      expect(there.fencingToken).toBe(moving.fencingToken);
+      await expect(adopted(a, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'adopted' });
+      await staying.release();
+      await there.renew();
+      expect((await writer.client.views.inspect(name)).holders.map(({ fencingToken }) => fencingToken)).toEqual([
+        there.fencingToken,
+      ]);
+      await there.release();
+      expect((await next).isHeld).toBe(true);
+    });
+
+    it('of permits takes its permits along: none is free in between, and all are afterwards', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const terms = { limit: 3, wait: 0 } as const;
+      const lock = await a.acquire(name, { ...terms, permits: 2 });
+      const there = await adopted(b, await lock.export());
+      await a.acquire(name, terms);
+      await expect(a.acquire(name, terms)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      const { kind, limit, holders } = await a.client.views.inspect(name);
+      expect([kind, limit]).toEqual(['permits', 3]);
+      expect(holders.map(({ permits }) => permits).sort()).toEqual([1, 2]);
+      await there.release();
+      await a.acquire(name, { ...terms, permits: 2 });
+    });
+  });
+}
+
+const adopted = ({ client }: Member, ticket: string): Promise<Lock> => client.adopt(readTicket(ticket), lockDefaults);
+
 /** A lock that is taken in one process and finished in another. */
 export function handingOver(bench: ClientBench): void {
   const { describe, it, join, unique } = bench;

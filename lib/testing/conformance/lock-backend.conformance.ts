@@ -6,7 +6,7 @@ import { exclusion } from './exclusion.guarantees.js';
 import { givingUpAndReEntry } from './giving-up.guarantees.js';
 import { permitLocks } from './permits.guarantees.js';
 import { pushedGrants } from './grant.guarantees.js';
-import { adoption, handingOver } from './hand-over.guarantees.js';
+import { adoption, handingOver, handingShares } from './hand-over.guarantees.js';
 import { holding } from './holding.guarantees.js';
 import type { LockPlace } from './lock-place.js';
 import { queue } from './queue.guarantees.js';
@@ -54,6 +54,7 @@ export function lockBackendConformance(
       severalNames(bench);
       if (capabilities.views) views(bench);
       if (capabilities.handOver) handingOver(bench);
+      if (capabilities.handOver && capabilities.permits) handingShares(bench);
       sharing(bench);
     });
   }

@@ -85,13 +85,6 @@ export function sharing(bench: ClientBench): void {
       await a.acquire(name, { wait: 0 });
     });
 
-    it('cannot hand their part over: the export is refused, and they go on', async () => {
-      const a = await join();
-      const lock = await a.acquire(unique(), { shared: true });
-      await expect(lock.export()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
-      expect(lock.isHeld).toBe(true);
-    });
-
     it('read several names beside other readers, in any order, and wait for a writer of one of them', async () => {
       const [a, b, c] = [await join(), await join(), await join()];
       const [first, second] = [`${unique()}:1`, `${unique()}:2`];

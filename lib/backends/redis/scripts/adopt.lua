@@ -18,15 +18,48 @@ end
 -- include: layout.lua
 -- include: grant.lua
 -- include: record.lua
+-- include: sharer.lua
+
+-- Token, state, permits and end of the hold of a reader, or of who uses permits; nothing for who holds no more.
+local function held_by(claim)
+  local ends = tonumber(redis.call('ZSCORE', record_key, claim) or nil)
+  if ends and ends >= now_ms then
+    local token, state, permits = read_sharer(claim)
+    return token, state, permits, ends
+  end
+end
+
+local function adopt_share(from, known_token, to, lease)
+  local ends = now_ms + lease
+  local token, state, permits, present = held_by(to)
+  if token == known_token then
+    ends = math.max(present, ends)
+  else
+    token, state, permits = held_by(from)
+    if token ~= known_token or state == 'kept' then
+      for _, claim in ipairs(redis.call('ZRANGE', record_key, 0, -1)) do
+        if held_by(claim) == known_token and claim ~= from then
+          return 'taken'
+        end
+      end
+      return 'gone'
+    end
+  end
+  -- The new one first: whatever Redis may refuse comes before the first is gone.
+  prolong(to, ends, known_token, 'full', permits)
+  if token == known_token and from ~= to then
+    redis.call('ZREM', record_key, from)
+    redis.call('HDEL', waiters_key, '=' .. from, from)
+  end
+  return 'adopted ' .. (ends - now_ms)
+end
 
 local function adopt(from, known_token, to, lease)
   local record = redis.pcall('GET', record_key)
   if not record then
     return 'gone'
   elseif type(record) == 'table' then
-    -- Readers, or permits; anything else is foreign.
-    redis.call('ZCARD', record_key)
-    return 'gone'
+    return adopt_share(from, known_token, to, lease)
   end
   local holder, token, expiry, state = read(record)
   token = tonumber(token)
