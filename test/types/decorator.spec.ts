@@ -89,7 +89,9 @@ const snippets: Record<string, string> = {
     return [await locks.using('a', () => 1), await locks.using('a', { wait: 0 }, async (lock) => lock.key)]; }`,
   'answers null from tryAcquire in the type': `async function f(locks: RedisLockService) { const lock = await locks.tryAcquire('a'); lock.release(); } // error: possibly 'null'`,
   'lets a lock stand in await using': `async function f(locks: RedisLockService) { await using lock = await locks.acquire('a', { lease: 500 }); return lock.fencingToken; }`,
-  'refuses cluster and quorum, which this version does not know': `RedisLockModule.forRoot({ cluster: { nodes: [] } }); // error: 'cluster' does not exist`,
+  'accepts a cluster and a quorum': `RedisLockModule.forRoot({ cluster: { nodes: ['redis://a:7000'] } });
+    RedisLockModule.forRoot({ quorum: { nodes: ['redis://a', 'redis://b', { host: 'c' }] } });`,
+  'refuses an option of the module that there is not': `RedisLockModule.forRoot({ clusters: { nodes: [] } }); // error: 'clusters' does not exist`,
   'refuses an async configuration that gives neither factory nor class its type': `RedisLockModule.forRootAsync({ useFactory: () => ({ leese: 5 }) }); // error: `,
   'accepts forRoot without options, and an async one with name and isGlobal': `RedisLockModule.forRoot();
     RedisLockModule.forRootAsync({ name: 'billing', isGlobal: false, useFactory: async (n: number) => ({ lease: n }), inject: ['n'] });`,

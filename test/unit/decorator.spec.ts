@@ -43,7 +43,7 @@ describe('@DistributedLock, at decoration', () => {
     ['no argument', undefined, 'options: undefined given'],
     ['a misspelt option', { key: 'p', leese: '5s' }, "Did you mean 'lease'?"],
     ['a misspelt own option', { key: 'p', conection: 'x' }, "Did you mean 'connection'?"],
-    ['an option of a later version', { key: 'p', permits: 2 }, "no option 'permits'"],
+    ['permits of an unknown number', { key: 'p', permits: 2 }, 'permits: stands without limit'],
     ['a wrong onContended', { key: 'p', onContended: 'ignore' }, "onContended: 'ignore' given; write 'throw', 'skip'"],
     ['a wrong value for it', { key: 'p', onContended: null }, 'onContended: null given'],
     ['a wrong lease', { key: 'p', lease: 0 }, 'lease: 0'],
