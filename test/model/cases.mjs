@@ -7,12 +7,15 @@
 export const properties = {
   'one holder, and nobody believes in a lease that he has not': /now<valid\[/,
   'tokens increase': /htok>maxtok/,
-  'no live waiter is overtaken': /arr\[i\]<arr\[gr\]/,
+  'no live waiter is overtaken': /arr\[i\]<arr\[/,
   'no waiter is lost': /asksoon\[|acceptance cycle/,
   'a dead waiter costs one claim window at most': /posthumous\[/,
   'no lease runs out for nobody': /rel\[holder\]/,
   'nobody waits behind himself': /holder==x/,
   'no update is lost': /value==seen/,
+  'nobody beside a writer, no more permits than there are': /wants\[i\]==wants\[|live\+weight\[/,
+  'whoever fits is not kept waiting': /kind==wants\[\(q\[i\]-1\)\]/,
+  'what comes back is there for others': /used==live/,
 };
 
 /**
@@ -23,7 +26,7 @@ export const properties = {
  * @property {string} title what is missing, and where it stands
  * @property {string[]} [flags] beside those of the scenario
  * @typedef {object} Scenario
- * @property {'handoff' | 'live'} model
+ * @property {'handoff' | 'live' | 'sharing'} model
  * @property {string} title
  * @property {string[]} flags
  * @property {Mutant[]} mutants
@@ -317,6 +320,72 @@ export const scenarios = [
         without: 'NO_REPLYTELLS',
         breaks: 'no waiter is lost',
         title: 'renewals that do not tell of waiters (local-queue.ts, ADR 0012)',
+      },
+    ],
+  },
+  {
+    model: 'sharing',
+    title: 'readers and writers, one of whom dies, and grants that run out unread',
+    flags: ['-DRW', '-DCRASH', '-DLAPSE'],
+    mutants: [
+      {
+        without: 'NO_KIND',
+        breaks: 'nobody beside a writer, no more permits than there are',
+        title: 'a writer who is let in among readers (sharing.lua)',
+      },
+      {
+        without: 'NO_BLOCK',
+        breaks: 'no live waiter is overtaken',
+        title: 'readers who walk past a writer that has to wait (serve.lua)',
+      },
+      {
+        without: 'NO_SERVEFIRST',
+        breaks: 'no live waiter is overtaken',
+        title: 'newcomers who are let in to the readers, whoever stands in the queue (ask.lua)',
+      },
+      {
+        without: 'NO_BATCH',
+        breaks: 'whoever fits is not kept waiting',
+        title: 'a release that calls one reader only (serve.lua)',
+      },
+      {
+        without: 'NO_PLACE',
+        breaks: 'no live waiter is overtaken',
+        title: 'a called reader whose grant ran out at the end of the queue (sharing.lua, ADR 0072)',
+      },
+    ],
+  },
+  {
+    model: 'sharing',
+    title: 'permits, of which some want one and some two',
+    flags: ['-DPERMITS', '-DCRASH', '-DLAPSE'],
+    mutants: [
+      {
+        without: 'NO_COUNT',
+        breaks: 'nobody beside a writer, no more permits than there are',
+        title: 'permits that nobody counts (sharing.lua)',
+      },
+      {
+        without: 'NO_BLOCK',
+        breaks: 'no live waiter is overtaken',
+        title: 'small wishes that walk past a big one (serve.lua)',
+      },
+      {
+        without: 'NO_RETURN',
+        breaks: 'what comes back is there for others',
+        title: 'permits of the dead that nobody takes back (sharing.lua)',
+      },
+    ],
+  },
+  {
+    model: 'sharing',
+    title: 'a number of permits that changes while they are used',
+    flags: ['-DLIMITS', '-DCRASH', '-DLAPSE'],
+    mutants: [
+      {
+        without: 'NO_SERVEFIRST',
+        breaks: 'no live waiter is overtaken',
+        title: 'a newcomer who brings a larger number and takes what it gives himself (ask.lua, ADR 0074)',
       },
     ],
   },

@@ -35,7 +35,7 @@ const { values: options, positionals: words } = parseArgs({
 /**
  * @typedef {object} Check
  * @property {string} title
- * @property {'handoff' | 'live'} model
+ * @property {'handoff' | 'live' | 'sharing'} model
  * @property {string[]} flags
  * @property {import('./cases.mjs').Property} [breaks] undefined: every property holds
  */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
 /** Two builds with their sources in the maps, the conformance suite among them. */
-const MAX_PACKED_BYTES = 700_000;
+const MAX_PACKED_BYTES = 800_000;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w./-]+\.(js|js\.map|d\.ts)|dist\/cjs\/package\.json)$/;

@@ -96,7 +96,7 @@ export function handingShares(bench: ClientBench): void {
       await expect(a.acquire(name, terms)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
       const { kind, limit, holders } = await a.client.views.inspect(name);
       expect([kind, limit]).toEqual(['permits', 3]);
-      expect(holders.map(({ permits }) => permits).sort()).toEqual([1, 2]);
+      expect(holders.map(({ permits }) => permits).sort((a, b) => a - b)).toEqual([1, 2]);
       await there.release();
       await a.acquire(name, { ...terms, permits: 2 });
     });
