@@ -1,5 +1,6 @@
 import type { OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { lockedPlaces } from './doctor/locked-places.reader.js';
 import { type ConnectionFinder, findConnectionsWith } from './interceptor/connection-finder.js';
 import { connectionsWanted } from './interceptor/connection-slot.js';
 import { assertLockable } from './interceptor/lock.interceptor.js';
@@ -31,6 +32,7 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
 
   async onModuleInit(): Promise<void> {
     this.bind();
+    this.refuseWhatCannotBeHad();
     // Last: an application that does not start leaves no socket open.
     await this.connection.open();
   }
@@ -48,6 +50,15 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
         if (!connection) throw refusals.missingConnection(instance.constructor.name, name, named(name));
         (instance as Bindable)[slot] = connection;
       }
+    }
+  }
+
+  /** Permits where they cannot be counted: else each call would be refused. */
+  private refuseWhatCannotBeHad(): void {
+    const { client, name } = this.connection;
+    if (client.backend.capabilities?.permits !== false) return;
+    for (const { method } of lockedPlaces(this.modules, name)) {
+      if (method.settings.options.limit !== undefined) throw refusals.noPermits(method.where);
     }
   }
 

@@ -75,6 +75,12 @@ export const applicationRefusals = {
       `RedisLockModule: the connection '${connection}' is there twice. Import forRoot once for each connection, or give one of them another name.`,
     ),
 
+  /** `limit` at a method whose connection is a quorum: majorities of servers cannot count permits together. */
+  noPermits: (where: string) =>
+    wrong(
+      `@DistributedLock on ${where}: limit: permits cannot be counted over a quorum of servers. Give the method another connection (option connection) with one server, or leave limit out.`,
+    ),
+
   /** One `backend` object for two connections or applications. */
   backendInUse: (connection: string) =>
     wrong(

@@ -46,7 +46,21 @@ const start = async (options: RedisLockModuleOptions) => {
   return closing(await (await module.setLogger(log).compile()).init());
 };
 
+@Injectable()
+class Gateway {
+  @DistributedLock({ key: 'gateway', limit: 10 })
+  async call(): Promise<void> {}
+}
+
 describe('RedisLockModule.forRoot({ quorum })', () => {
+  it('refuses to start with a method that wants permits, and names it', async () => {
+    const module = Test.createTestingModule({ imports: [RedisLockModule.forRoot(onQuorum())], providers: [Gateway] });
+    await expect((await module.setLogger(log).compile()).init()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringContaining('Gateway.call'),
+    });
+  });
+
   it('locks methods and calls of several applications over three servers', async () => {
     await using one = await start(onQuorum());
     await using other = await start(onQuorum());
