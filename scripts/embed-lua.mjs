@@ -4,8 +4,8 @@
  *   node scripts/embed-lua.mjs           writes lib/backends/redis/scripts.generated.ts
  *   node scripts/embed-lua.mjs --check   exits 1 when that file is not what the scripts say
  *
- * `-- include: name.lua` on a line of its own is replaced by scripts/includes/name.lua. Comments and indentation are
- * dropped: they cost bytes on every SCRIPT LOAD and are for readers of the .lua files.
+ * `-- include: name.lua` on a line of its own is replaced by scripts/includes/name.lua, which stands in the module once. Comments and
+ * indentation are dropped: they cost bytes on every SCRIPT LOAD and are for readers of the .lua files.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,23 +15,40 @@ import { pathToFileURL } from 'node:url';
 const INCLUDE = /^[ \t]*--[ \t]*include:[ \t]*(\S+)[ \t]*$/gm;
 const STRING_OR_COMMENT = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|--\[\[[\s\S]*?\]\]|--[^\n]*/g;
 
+/** A script or an include: its text as Redis gets it, and the template literal that makes it. @typedef {{ text: string, literal: string }} Part */
+
 /**
- * The script with its includes in place.
  * @param {string} file
- * @param {string} includes
+ * @param {string} directory of the includes
+ * @param {Map<string, Part>} includes those that were assembled before, by their names; what is missing is added
  * @param {string[]} [above] the files that led here
- * @returns {string}
+ * @returns {Part}
  */
-function assemble(file, includes, above = []) {
+function assemble(file, directory, includes, above = []) {
   if (above.includes(file)) throw new Error(`${[...above, file].join(' → ')}: includes itself`);
   const seen = new Set();
-  return readFileSync(file, 'utf8').replace(INCLUDE, (_line, /** @type {string} */ name) => {
-    const path = join(includes, name);
+  /** @type {Part[]} */
+  const parts = [];
+  // Every second piece is the name of an include.
+  for (const [index, piece] of readFileSync(file, 'utf8').split(INCLUDE).entries()) {
+    if (index % 2 === 0) {
+      const text = strip(piece, file);
+      if (text !== '') parts.push({ text, literal: escaped(text) });
+      continue;
+    }
+    const path = join(directory, piece);
     if (!existsSync(path)) throw new Error(`${file}: no such include: ${path}`);
-    if (seen.has(name)) throw new Error(`${file}: includes ${name} twice`);
-    seen.add(name);
-    return assemble(path, includes, [...above, file]);
-  });
+    if (seen.has(piece)) throw new Error(`${file}: includes ${piece} twice`);
+    seen.add(piece);
+    const part = includes.get(piece) ?? assemble(path, directory, includes, [...above, file]);
+    // Behind what it includes itself.
+    includes.set(piece, part);
+    parts.push({ text: part.text, literal: `\${${camelCase(piece)}}` });
+  }
+  return {
+    text: parts.map(({ text }) => text).join('\n'),
+    literal: parts.map(({ literal }) => literal).join('\n'),
+  };
 }
 
 /**
@@ -55,8 +72,8 @@ export function strip(source, file) {
 const camelCase = (name) =>
   basename(name, '.lua').replace(/-(\w)/g, (_dash, /** @type {string} */ letter) => letter.toUpperCase());
 
-/** A template literal of exactly this text. @param {string} text */
-const literal = (text) => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``;
+/** As it stands in a template literal. @param {string} text */
+const escaped = (text) => text.replace(/[\\`]|\$\{/g, '\\$&');
 
 /**
  * The module's text, or undefined when there is no script yet.
@@ -68,13 +85,15 @@ export function generate(directory) {
     .filter((name) => name.endsWith('.lua'))
     .toSorted();
   if (files.length === 0) return undefined;
+  /** @type {Map<string, Part>} */
+  const includes = new Map();
   const entries = files.map((name) => {
-    const file = join(directory, name);
-    const source = strip(assemble(file, join(directory, 'includes')), file);
-    const sha1 = createHash('sha1').update(source).digest('hex');
-    return `  ${camelCase(name)}: {\n    source: ${literal(source)},\n    sha1: '${sha1}',\n  },\n`;
+    const { text, literal } = assemble(join(directory, name), join(directory, 'includes'), includes);
+    const sha1 = createHash('sha1').update(text).digest('hex');
+    return `  ${camelCase(name)}: {\n    source: \`${literal}\`,\n    sha1: '${sha1}',\n  },\n`;
   });
-  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\nexport const scripts = {\n${entries.join('')}} as const;\n`;
+  const shared = [...includes].map(([name, { literal }]) => `const ${camelCase(name)} = \`${literal}\`;\n`);
+  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\n${shared.join('')}export const scripts = {\n${entries.join('')}} as const;\n`;
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -1,15 +1,9 @@
 // Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run `npm run lua`.
-export const scripts = {
-  acquire: {
-    source: `local channel_prefix = ARGV[2]
-local time = redis.call('TIME')
+const clock = `local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
-if now > tonumber(ARGV[1]) then
-return {now, 'late'}
-end
-local guard = '60000'
+local now_ms = math.floor(now / 1000)`;
+const version = `local version = ' v1'`;
+const register = `local guard = '60000'
 local function digits(token)
 return string.format('%d', token)
 end
@@ -32,41 +26,8 @@ return last
 end
 redis.call('SET', KEYS[1], digits(top), 'PX', guard)
 return top
-end
-local names, position = (#KEYS - 1) / 3, 0
-local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')
-local lease, reserve, patience, expiry
-local next_token
-local reply, rest = {now}, nil
-local free = redis.call('EXISTS', unpack(KEYS, 2, 1 + 2 * names)) == 0
-for claim in string.gmatch(ARGV[4], '%S+') do
-position = position + 1
-local new_lease, new_reserve, new_patience = next_terms()
-if new_lease then
-lease, reserve, patience = new_lease, new_reserve, new_patience
-expiry = digits(now_ms + lease)
-end
-local granted
-if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
-next_token = next_token or issue(ARGV[3])
-if next_token then
-local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full' .. version
-local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
-granted = written and not written.err
-end
-end
-if granted then
-reply[1 + position] = next_token
-next_token = next_token + 1 + reserve
-else
-rest = rest or {}
-rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience), ''}
-end
-end
-if not rest then
-return reply
-end
-local names = (#KEYS - 1) / 3
+end`;
+const layout = `local names = (#KEYS - 1) / 3
 local record_key, queue_key, waiters_key
 local function choose(position)
 record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
@@ -77,8 +38,8 @@ if ok then
 return result
 end
 return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local function write(to, token, expiry, state)
+end`;
+const grant = `local function write(to, token, expiry, state)
 local until_ms = digits(expiry)
 redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
 end
@@ -89,8 +50,8 @@ error(refused)
 end
 write(to, token, now_ms + length, state)
 return token, token + reserve
-end
-local function read(text)
+end`;
+const record = `local function read(text)
 local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
 if holder then
 return holder, token, tonumber(expiry), state
@@ -123,8 +84,8 @@ end
 local function leave_queue(claim)
 redis.call('HDEL', waiters_key, claim)
 return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
+end`;
+const sharer = `local function read_sharer(claim)
 local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
 local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
 return tonumber(token), state, tonumber(permits), place
@@ -143,8 +104,8 @@ redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key))
 redis.call('ZADD', record_key, digits(ends), claim)
 write_sharer(claim, token, state, permits, 0)
 outlive(waiters_key, rest)
-end
-local kind
+end`;
+const sharing = `local kind
 local used
 local limit
 local function parse(demand)
@@ -245,8 +206,8 @@ return redis.call('PTTL', record_key)
 end
 local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
 return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
-end
-local window = 3000
+end`;
+const serve = `local window = 3000
 local function serve(caller)
 local place = 0
 while true do
@@ -298,8 +259,8 @@ place = place + 1
 end
 end
 end
-end
-local function granted(token, length, top)
+end`;
+const ask = `local function granted(token, length, top)
 return 'granted ' .. digits(token) .. ' ' .. length .. ' ' .. digits(top) .. ' ' .. redis.call('ZCARD', queue_key)
 end
 local function ask(claim, lease, reserve, patience, demand)
@@ -379,7 +340,56 @@ outlive(waiters_key, patience)
 end
 end
 return 'queued ' .. rest .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
+end`;
+export const scripts = {
+  acquire: {
+    source: `local channel_prefix = ARGV[2]
+${clock}
+${version}
+if now > tonumber(ARGV[1]) then
+return {now, 'late'}
 end
+${register}
+local names, position = (#KEYS - 1) / 3, 0
+local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')
+local lease, reserve, patience, expiry
+local next_token
+local reply, rest = {now}, nil
+local free = redis.call('EXISTS', unpack(KEYS, 2, 1 + 2 * names)) == 0
+for claim in string.gmatch(ARGV[4], '%S+') do
+position = position + 1
+local new_lease, new_reserve, new_patience = next_terms()
+if new_lease then
+lease, reserve, patience = new_lease, new_reserve, new_patience
+expiry = digits(now_ms + lease)
+end
+local granted
+if free or redis.call('EXISTS', KEYS[1 + position], KEYS[1 + names + position]) == 0 then
+next_token = next_token or issue(ARGV[3])
+if next_token then
+local record = claim .. ' ' .. digits(next_token) .. ' ' .. expiry .. ' full' .. version
+local written = redis.pcall('SET', KEYS[1 + position], record, 'NX', 'PXAT', expiry)
+granted = written and not written.err
+end
+end
+if granted then
+reply[1 + position] = next_token
+next_token = next_token + 1 + reserve
+else
+rest = rest or {}
+rest[#rest + 1] = {position, claim, tonumber(lease), tonumber(reserve), tonumber(patience), ''}
+end
+end
+if not rest then
+return reply
+end
+${layout}
+${grant}
+${record}
+${sharer}
+${sharing}
+${serve}
+${ask}
 for _, asked in ipairs(rest) do
 choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
@@ -388,115 +398,16 @@ return reply`,
     sha1: '76d6a49ad42feb14f52773ca6b28d57d4475de1f',
   },
   adopt: {
-    source: `local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
+    source: `${clock}
 if now > tonumber(ARGV[1]) then
 return {now, 'late'}
 end
-local version = ' v1'
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local function write(to, token, expiry, state)
-local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
-end
-local function grant(to, length, state, reserve)
-local token, refused = issue(1 + reserve)
-if not token then
-error(refused)
-end
-write(to, token, now_ms + length, state)
-return token, token + reserve
-end
-local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
-if holder then
-return holder, token, tonumber(expiry), state
-end
-local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
-if rest < 0 then
-error('FOREIGN value on the key of a lock')
-end
-return nil, nil, now_ms + rest, nil
-end
-local function read_waiter(claim)
-local entry = redis.call('HGET', waiters_key, claim) or ''
-local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
-end
-local function channel_of(claim)
-return channel_prefix .. string.match(claim, '^[^:]+')
-end
-local function way_to(channel)
-local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
-if shard and not shard.err and shard[2] > 0 then
-return 'SPUBLISH', true
-end
-local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-local function leave_queue(claim)
-redis.call('HDEL', waiters_key, claim)
-return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
+${version}
+${register}
+${layout}
+${grant}
+${record}
+${sharer}
 local function held_by(claim)
 local ends = tonumber(redis.call('ZSCORE', record_key, claim) or nil)
 if ends and ends >= now_ms then
@@ -561,202 +472,13 @@ return {now, outcome}`,
     sha1: '63bc55a2da79edf1d6222317681a40052e6198ec',
   },
   inspect: {
-    source: `local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
-if holder then
-return holder, token, tonumber(expiry), state
-end
-local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
-if rest < 0 then
-error('FOREIGN value on the key of a lock')
-end
-return nil, nil, now_ms + rest, nil
-end
-local function read_waiter(claim)
-local entry = redis.call('HGET', waiters_key, claim) or ''
-local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
-end
-local function channel_of(claim)
-return channel_prefix .. string.match(claim, '^[^:]+')
-end
-local function way_to(channel)
-local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
-if shard and not shard.err and shard[2] > 0 then
-return 'SPUBLISH', true
-end
-local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-local function leave_queue(claim)
-redis.call('HDEL', waiters_key, claim)
-return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
-local kind
-local used
-local limit
-local function parse(demand)
-local wanted, permits, top = string.match(demand, '^ (%l+) (%d+) (%d+)$')
-return wanted or 'exclusive', tonumber(permits or 1), tonumber(top or 0)
-end
-local function fits(wanted, permits)
-if not kind then
-return true
-end
-return kind == wanted and (kind == 'shared' or kind == 'permits' and used + permits <= limit)
-end
-local function clashes(wanted)
-return kind and kind ~= 'unreadable' and (kind == 'permits') ~= (wanted == 'permits')
-end
-local function save()
-redis.call('HSET', waiters_key, '', kind .. ' ' .. digits(limit) .. ' ' .. digits(used))
-end
-local function settle()
-if redis.call('EXISTS', record_key) == 0 then
-kind, used = nil, 0
-redis.call('HDEL', waiters_key, '')
-else
-save()
-end
-end
-local function drop(claim, lapsed)
-local _, state, permits, place = read_sharer(claim)
-redis.call('ZREM', record_key, claim)
-redis.call('HDEL', waiters_key, '=' .. claim)
-used = used - (permits or 0)
-if lapsed and state == 'provisional' then
-local alive_until = read_waiter(claim)
-if alive_until and alive_until > now_ms then
-redis.call('ZADD', queue_key, place, claim)
-outlive(queue_key, alive_until - now_ms)
-else
-redis.call('HDEL', waiters_key, claim)
-end
-end
-end
-local function look()
-kind, used, limit = nil, 0, nil
-local record = redis.pcall('GET', record_key)
-if not record then
-return nil
-end
-if type(record) == 'string' then
-kind = 'exclusive'
-return record
-end
-local over = redis.call('ZRANGEBYSCORE', record_key, '-inf', '(' .. digits(now_ms))
-local what, top, taken = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) (%d+)$')
-if what then
-kind, limit, used = what, tonumber(top), tonumber(taken)
-for _, claim in ipairs(over) do
-drop(claim, true)
-end
-if over[1] then
-settle()
-end
-elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
-kind = 'unreadable'
-else
-error('FOREIGN value on the key of a lock')
-end
-return nil
-end
-local function admit(to, length, state, place, stay, wanted, permits, top)
-local token, refused = issue(1)
-if not token then
-error(refused)
-end
-if not kind then
-if redis.call('HDEL', waiters_key, '') == 1 then
-for _, field in ipairs(redis.call('HKEYS', waiters_key)) do
-if string.sub(field, 1, 1) == '=' then
-redis.call('HDEL', waiters_key, field)
-end
-end
-end
-kind, limit = wanted, limit or top
-end
-used = used + permits
-redis.call('ZADD', record_key, digits(now_ms + length), to)
-write_sharer(to, token, state, permits, place)
-save()
-outlive(record_key, stay)
-outlive(waiters_key, stay)
-return token
-end
-local function rest_of(record)
-if kind == 'exclusive' then
-local _, _, expiry = read(record or redis.call('GET', record_key))
-return expiry - now_ms
-elseif kind == 'unreadable' then
-return redis.call('PTTL', record_key)
-end
-local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
-return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
-end
+    source: `${layout}
+${clock}
+${version}
+${register}
+${record}
+${sharer}
+${sharing}
 local function sharers_of()
 local what, top = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) ')
 local found, holders = redis.call('ZRANGEBYSCORE', record_key, digits(now_ms), '+inf', 'WITHSCORES'), {}
@@ -840,267 +562,15 @@ end
 if not rest then
 return 'released'
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local function write(to, token, expiry, state)
-local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
-end
-local function grant(to, length, state, reserve)
-local token, refused = issue(1 + reserve)
-if not token then
-error(refused)
-end
-write(to, token, now_ms + length, state)
-return token, token + reserve
-end
-local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
-if holder then
-return holder, token, tonumber(expiry), state
-end
-local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
-if rest < 0 then
-error('FOREIGN value on the key of a lock')
-end
-return nil, nil, now_ms + rest, nil
-end
-local function read_waiter(claim)
-local entry = redis.call('HGET', waiters_key, claim) or ''
-local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
-end
-local function channel_of(claim)
-return channel_prefix .. string.match(claim, '^[^:]+')
-end
-local function way_to(channel)
-local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
-if shard and not shard.err and shard[2] > 0 then
-return 'SPUBLISH', true
-end
-local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-local function leave_queue(claim)
-redis.call('HDEL', waiters_key, claim)
-return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
-local kind
-local used
-local limit
-local function parse(demand)
-local wanted, permits, top = string.match(demand, '^ (%l+) (%d+) (%d+)$')
-return wanted or 'exclusive', tonumber(permits or 1), tonumber(top or 0)
-end
-local function fits(wanted, permits)
-if not kind then
-return true
-end
-return kind == wanted and (kind == 'shared' or kind == 'permits' and used + permits <= limit)
-end
-local function clashes(wanted)
-return kind and kind ~= 'unreadable' and (kind == 'permits') ~= (wanted == 'permits')
-end
-local function save()
-redis.call('HSET', waiters_key, '', kind .. ' ' .. digits(limit) .. ' ' .. digits(used))
-end
-local function settle()
-if redis.call('EXISTS', record_key) == 0 then
-kind, used = nil, 0
-redis.call('HDEL', waiters_key, '')
-else
-save()
-end
-end
-local function drop(claim, lapsed)
-local _, state, permits, place = read_sharer(claim)
-redis.call('ZREM', record_key, claim)
-redis.call('HDEL', waiters_key, '=' .. claim)
-used = used - (permits or 0)
-if lapsed and state == 'provisional' then
-local alive_until = read_waiter(claim)
-if alive_until and alive_until > now_ms then
-redis.call('ZADD', queue_key, place, claim)
-outlive(queue_key, alive_until - now_ms)
-else
-redis.call('HDEL', waiters_key, claim)
-end
-end
-end
-local function look()
-kind, used, limit = nil, 0, nil
-local record = redis.pcall('GET', record_key)
-if not record then
-return nil
-end
-if type(record) == 'string' then
-kind = 'exclusive'
-return record
-end
-local over = redis.call('ZRANGEBYSCORE', record_key, '-inf', '(' .. digits(now_ms))
-local what, top, taken = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) (%d+)$')
-if what then
-kind, limit, used = what, tonumber(top), tonumber(taken)
-for _, claim in ipairs(over) do
-drop(claim, true)
-end
-if over[1] then
-settle()
-end
-elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
-kind = 'unreadable'
-else
-error('FOREIGN value on the key of a lock')
-end
-return nil
-end
-local function admit(to, length, state, place, stay, wanted, permits, top)
-local token, refused = issue(1)
-if not token then
-error(refused)
-end
-if not kind then
-if redis.call('HDEL', waiters_key, '') == 1 then
-for _, field in ipairs(redis.call('HKEYS', waiters_key)) do
-if string.sub(field, 1, 1) == '=' then
-redis.call('HDEL', waiters_key, field)
-end
-end
-end
-kind, limit = wanted, limit or top
-end
-used = used + permits
-redis.call('ZADD', record_key, digits(now_ms + length), to)
-write_sharer(to, token, state, permits, place)
-save()
-outlive(record_key, stay)
-outlive(waiters_key, stay)
-return token
-end
-local function rest_of(record)
-if kind == 'exclusive' then
-local _, _, expiry = read(record or redis.call('GET', record_key))
-return expiry - now_ms
-elseif kind == 'unreadable' then
-return redis.call('PTTL', record_key)
-end
-local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
-return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
-end
-local window = 3000
-local function serve(caller)
-local place = 0
-while true do
-local claim = redis.call('ZRANGE', queue_key, place, place)[1]
-if not claim or claim == caller then
-return claim
-end
-local alive_until, lease, reserve, standing, demand = read_waiter(claim)
-if not alive_until or alive_until < now_ms then
-leave_queue(claim)
-else
-local channel = channel_of(claim)
-local way, heard
-if standing ~= 'deaf' then
-way, heard = way_to(channel)
-end
-if heard or standing == 'asked' then
-local wanted, permits, top = parse(demand)
-if not fits(wanted, permits) then
-return claim
-end
-local length = math.min(lease, window)
-local ok, token, last
-if wanted == 'exclusive' then
-ok, token, last = pcall(grant, claim, length, 'provisional', reserve)
-else
-local score = digits(tonumber(redis.call('ZSCORE', queue_key, claim)))
-local stay = math.max(length, alive_until - now_ms)
-ok, token = pcall(admit, claim, length, 'provisional', score, stay, wanted, permits, top)
-last = token
-end
-if not ok then
-return nil
-end
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-if wanted ~= 'exclusive' then
-redis.call('ZREM', queue_key, claim)
-end
-redis.call(way, channel, table.concat({claim, digits(token), digits(last), digits(now), length, record_key}, ' '))
-if wanted == 'exclusive' then
-kind = wanted
-return claim
-end
-else
-if standing ~= 'deaf' then
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-end
-place = place + 1
-end
-end
-end
-end
+${clock}
+${version}
+${register}
+${layout}
+${grant}
+${record}
+${sharer}
+${sharing}
+${serve}
 local function release(claim, keep)
 local outcome
 local record = look()
@@ -1143,66 +613,11 @@ return reply`,
     sha1: '5ec707279cb31a816a9be9bcb0ff5fc76706f263',
   },
   renew: {
-    source: `local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
+    source: `${layout}
+${clock}
+${version}
+${register}
+${sharer}
 local function renew_sharer(claim, known_token, lease, reserve)
 local ends = redis.pcall('ZSCORE', record_key, claim)
 ends = type(ends) == 'string' and tonumber(ends)
@@ -1262,267 +677,15 @@ return reply`,
   },
   revoke: {
     source: `local channel_prefix = ARGV[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local function write(to, token, expiry, state)
-local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
-end
-local function grant(to, length, state, reserve)
-local token, refused = issue(1 + reserve)
-if not token then
-error(refused)
-end
-write(to, token, now_ms + length, state)
-return token, token + reserve
-end
-local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
-if holder then
-return holder, token, tonumber(expiry), state
-end
-local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
-if rest < 0 then
-error('FOREIGN value on the key of a lock')
-end
-return nil, nil, now_ms + rest, nil
-end
-local function read_waiter(claim)
-local entry = redis.call('HGET', waiters_key, claim) or ''
-local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
-end
-local function channel_of(claim)
-return channel_prefix .. string.match(claim, '^[^:]+')
-end
-local function way_to(channel)
-local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
-if shard and not shard.err and shard[2] > 0 then
-return 'SPUBLISH', true
-end
-local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-local function leave_queue(claim)
-redis.call('HDEL', waiters_key, claim)
-return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
-local kind
-local used
-local limit
-local function parse(demand)
-local wanted, permits, top = string.match(demand, '^ (%l+) (%d+) (%d+)$')
-return wanted or 'exclusive', tonumber(permits or 1), tonumber(top or 0)
-end
-local function fits(wanted, permits)
-if not kind then
-return true
-end
-return kind == wanted and (kind == 'shared' or kind == 'permits' and used + permits <= limit)
-end
-local function clashes(wanted)
-return kind and kind ~= 'unreadable' and (kind == 'permits') ~= (wanted == 'permits')
-end
-local function save()
-redis.call('HSET', waiters_key, '', kind .. ' ' .. digits(limit) .. ' ' .. digits(used))
-end
-local function settle()
-if redis.call('EXISTS', record_key) == 0 then
-kind, used = nil, 0
-redis.call('HDEL', waiters_key, '')
-else
-save()
-end
-end
-local function drop(claim, lapsed)
-local _, state, permits, place = read_sharer(claim)
-redis.call('ZREM', record_key, claim)
-redis.call('HDEL', waiters_key, '=' .. claim)
-used = used - (permits or 0)
-if lapsed and state == 'provisional' then
-local alive_until = read_waiter(claim)
-if alive_until and alive_until > now_ms then
-redis.call('ZADD', queue_key, place, claim)
-outlive(queue_key, alive_until - now_ms)
-else
-redis.call('HDEL', waiters_key, claim)
-end
-end
-end
-local function look()
-kind, used, limit = nil, 0, nil
-local record = redis.pcall('GET', record_key)
-if not record then
-return nil
-end
-if type(record) == 'string' then
-kind = 'exclusive'
-return record
-end
-local over = redis.call('ZRANGEBYSCORE', record_key, '-inf', '(' .. digits(now_ms))
-local what, top, taken = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) (%d+)$')
-if what then
-kind, limit, used = what, tonumber(top), tonumber(taken)
-for _, claim in ipairs(over) do
-drop(claim, true)
-end
-if over[1] then
-settle()
-end
-elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
-kind = 'unreadable'
-else
-error('FOREIGN value on the key of a lock')
-end
-return nil
-end
-local function admit(to, length, state, place, stay, wanted, permits, top)
-local token, refused = issue(1)
-if not token then
-error(refused)
-end
-if not kind then
-if redis.call('HDEL', waiters_key, '') == 1 then
-for _, field in ipairs(redis.call('HKEYS', waiters_key)) do
-if string.sub(field, 1, 1) == '=' then
-redis.call('HDEL', waiters_key, field)
-end
-end
-end
-kind, limit = wanted, limit or top
-end
-used = used + permits
-redis.call('ZADD', record_key, digits(now_ms + length), to)
-write_sharer(to, token, state, permits, place)
-save()
-outlive(record_key, stay)
-outlive(waiters_key, stay)
-return token
-end
-local function rest_of(record)
-if kind == 'exclusive' then
-local _, _, expiry = read(record or redis.call('GET', record_key))
-return expiry - now_ms
-elseif kind == 'unreadable' then
-return redis.call('PTTL', record_key)
-end
-local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
-return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
-end
-local window = 3000
-local function serve(caller)
-local place = 0
-while true do
-local claim = redis.call('ZRANGE', queue_key, place, place)[1]
-if not claim or claim == caller then
-return claim
-end
-local alive_until, lease, reserve, standing, demand = read_waiter(claim)
-if not alive_until or alive_until < now_ms then
-leave_queue(claim)
-else
-local channel = channel_of(claim)
-local way, heard
-if standing ~= 'deaf' then
-way, heard = way_to(channel)
-end
-if heard or standing == 'asked' then
-local wanted, permits, top = parse(demand)
-if not fits(wanted, permits) then
-return claim
-end
-local length = math.min(lease, window)
-local ok, token, last
-if wanted == 'exclusive' then
-ok, token, last = pcall(grant, claim, length, 'provisional', reserve)
-else
-local score = digits(tonumber(redis.call('ZSCORE', queue_key, claim)))
-local stay = math.max(length, alive_until - now_ms)
-ok, token = pcall(admit, claim, length, 'provisional', score, stay, wanted, permits, top)
-last = token
-end
-if not ok then
-return nil
-end
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-if wanted ~= 'exclusive' then
-redis.call('ZREM', queue_key, claim)
-end
-redis.call(way, channel, table.concat({claim, digits(token), digits(last), digits(now), length, record_key}, ' '))
-if wanted == 'exclusive' then
-kind = wanted
-return claim
-end
-else
-if standing ~= 'deaf' then
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-end
-place = place + 1
-end
-end
-end
-end
+${clock}
+${version}
+${register}
+${layout}
+${grant}
+${record}
+${sharer}
+${sharing}
+${serve}
 local function deprive(claim, token)
 local record = look()
 if record then
@@ -1566,351 +729,19 @@ return isolated(revoke)`,
   },
   share: {
     source: `local channel_prefix = ARGV[2]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local now_ms = math.floor(now / 1000)
-local version = ' v1'
+${clock}
+${version}
 if now > tonumber(ARGV[1]) then
 return {now, 'late'}
 end
-local guard = '60000'
-local function digits(token)
-return string.format('%d', token)
-end
-local function issue(count)
-local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
-if type(last) == 'table' then
-return nil, last
-end
-local token = now
-if last and tonumber(last) >= now then
-token = last + 1
-redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
-end
-return token
-end
-local function raise_register(top)
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if last >= top then
-return last
-end
-redis.call('SET', KEYS[1], digits(top), 'PX', guard)
-return top
-end
-local names = (#KEYS - 1) / 3
-local record_key, queue_key, waiters_key
-local function choose(position)
-record_key, queue_key, waiters_key = KEYS[1 + position], KEYS[1 + names + position], KEYS[1 + 2 * names + position]
-end
-local function isolated(work, ...)
-local ok, result = pcall(work, ...)
-if ok then
-return result
-end
-return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
-end
-local function write(to, token, expiry, state)
-local until_ms = digits(expiry)
-redis.call('SET', record_key, to .. ' ' .. digits(token) .. ' ' .. until_ms .. ' ' .. state .. version, 'PXAT', until_ms)
-end
-local function grant(to, length, state, reserve)
-local token, refused = issue(1 + reserve)
-if not token then
-error(refused)
-end
-write(to, token, now_ms + length, state)
-return token, token + reserve
-end
-local function read(text)
-local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
-if holder then
-return holder, token, tonumber(expiry), state
-end
-local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
-if rest < 0 then
-error('FOREIGN value on the key of a lock')
-end
-return nil, nil, now_ms + rest, nil
-end
-local function read_waiter(claim)
-local entry = redis.call('HGET', waiters_key, claim) or ''
-local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
-end
-local function channel_of(claim)
-return channel_prefix .. string.match(claim, '^[^:]+')
-end
-local function way_to(channel)
-local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
-if shard and not shard.err and shard[2] > 0 then
-return 'SPUBLISH', true
-end
-local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-local function leave_queue(claim)
-redis.call('HDEL', waiters_key, claim)
-return redis.call('ZREM', queue_key, claim) == 1
-end
-local function read_sharer(claim)
-local entry = redis.call('HGET', waiters_key, '=' .. claim) or ''
-local token, state, permits, place = string.match(entry, '^(%d+) (%l+) (%d+) (%d+)$')
-return tonumber(token), state, tonumber(permits), place
-end
-local function write_sharer(claim, token, state, permits, place)
-redis.call('HSET', waiters_key, '=' .. claim, digits(token) .. ' ' .. state .. ' ' .. digits(permits) .. ' ' .. place)
-end
-local function outlive(key, ms)
-if redis.call('PTTL', key) < ms then
-redis.call('PEXPIRE', key, ms)
-end
-end
-local function prolong(claim, ends, token, state, permits)
-local rest = ends - now_ms
-redis.call('PEXPIRE', record_key, math.max(rest, redis.call('PTTL', record_key)))
-redis.call('ZADD', record_key, digits(ends), claim)
-write_sharer(claim, token, state, permits, 0)
-outlive(waiters_key, rest)
-end
-local kind
-local used
-local limit
-local function parse(demand)
-local wanted, permits, top = string.match(demand, '^ (%l+) (%d+) (%d+)$')
-return wanted or 'exclusive', tonumber(permits or 1), tonumber(top or 0)
-end
-local function fits(wanted, permits)
-if not kind then
-return true
-end
-return kind == wanted and (kind == 'shared' or kind == 'permits' and used + permits <= limit)
-end
-local function clashes(wanted)
-return kind and kind ~= 'unreadable' and (kind == 'permits') ~= (wanted == 'permits')
-end
-local function save()
-redis.call('HSET', waiters_key, '', kind .. ' ' .. digits(limit) .. ' ' .. digits(used))
-end
-local function settle()
-if redis.call('EXISTS', record_key) == 0 then
-kind, used = nil, 0
-redis.call('HDEL', waiters_key, '')
-else
-save()
-end
-end
-local function drop(claim, lapsed)
-local _, state, permits, place = read_sharer(claim)
-redis.call('ZREM', record_key, claim)
-redis.call('HDEL', waiters_key, '=' .. claim)
-used = used - (permits or 0)
-if lapsed and state == 'provisional' then
-local alive_until = read_waiter(claim)
-if alive_until and alive_until > now_ms then
-redis.call('ZADD', queue_key, place, claim)
-outlive(queue_key, alive_until - now_ms)
-else
-redis.call('HDEL', waiters_key, claim)
-end
-end
-end
-local function look()
-kind, used, limit = nil, 0, nil
-local record = redis.pcall('GET', record_key)
-if not record then
-return nil
-end
-if type(record) == 'string' then
-kind = 'exclusive'
-return record
-end
-local over = redis.call('ZRANGEBYSCORE', record_key, '-inf', '(' .. digits(now_ms))
-local what, top, taken = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) (%d+)$')
-if what then
-kind, limit, used = what, tonumber(top), tonumber(taken)
-for _, claim in ipairs(over) do
-drop(claim, true)
-end
-if over[1] then
-settle()
-end
-elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
-kind = 'unreadable'
-else
-error('FOREIGN value on the key of a lock')
-end
-return nil
-end
-local function admit(to, length, state, place, stay, wanted, permits, top)
-local token, refused = issue(1)
-if not token then
-error(refused)
-end
-if not kind then
-if redis.call('HDEL', waiters_key, '') == 1 then
-for _, field in ipairs(redis.call('HKEYS', waiters_key)) do
-if string.sub(field, 1, 1) == '=' then
-redis.call('HDEL', waiters_key, field)
-end
-end
-end
-kind, limit = wanted, limit or top
-end
-used = used + permits
-redis.call('ZADD', record_key, digits(now_ms + length), to)
-write_sharer(to, token, state, permits, place)
-save()
-outlive(record_key, stay)
-outlive(waiters_key, stay)
-return token
-end
-local function rest_of(record)
-if kind == 'exclusive' then
-local _, _, expiry = read(record or redis.call('GET', record_key))
-return expiry - now_ms
-elseif kind == 'unreadable' then
-return redis.call('PTTL', record_key)
-end
-local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
-return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
-end
-local window = 3000
-local function serve(caller)
-local place = 0
-while true do
-local claim = redis.call('ZRANGE', queue_key, place, place)[1]
-if not claim or claim == caller then
-return claim
-end
-local alive_until, lease, reserve, standing, demand = read_waiter(claim)
-if not alive_until or alive_until < now_ms then
-leave_queue(claim)
-else
-local channel = channel_of(claim)
-local way, heard
-if standing ~= 'deaf' then
-way, heard = way_to(channel)
-end
-if heard or standing == 'asked' then
-local wanted, permits, top = parse(demand)
-if not fits(wanted, permits) then
-return claim
-end
-local length = math.min(lease, window)
-local ok, token, last
-if wanted == 'exclusive' then
-ok, token, last = pcall(grant, claim, length, 'provisional', reserve)
-else
-local score = digits(tonumber(redis.call('ZSCORE', queue_key, claim)))
-local stay = math.max(length, alive_until - now_ms)
-ok, token = pcall(admit, claim, length, 'provisional', score, stay, wanted, permits, top)
-last = token
-end
-if not ok then
-return nil
-end
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-if wanted ~= 'exclusive' then
-redis.call('ZREM', queue_key, claim)
-end
-redis.call(way, channel, table.concat({claim, digits(token), digits(last), digits(now), length, record_key}, ' '))
-if wanted == 'exclusive' then
-kind = wanted
-return claim
-end
-else
-if standing ~= 'deaf' then
-write_waiter(claim, alive_until, lease, reserve, 'deaf', demand)
-end
-place = place + 1
-end
-end
-end
-end
-local function granted(token, length, top)
-return 'granted ' .. digits(token) .. ' ' .. length .. ' ' .. digits(top) .. ' ' .. redis.call('ZCARD', queue_key)
-end
-local function ask(claim, lease, reserve, patience, demand)
-local wanted, permits, top = parse(demand)
-local record = look()
-local holder, token, expiry, state
-if record then
-holder, token, expiry, state = read(record)
-kind = holder and kind or 'unreadable'
-end
-if clashes(wanted) then
-leave_queue(claim)
-return 'mismatch ' .. kind
-end
-if holder then
-if holder == claim then
-token = tonumber(token)
-if state == 'provisional' then
-leave_queue(claim)
-expiry, state = now_ms + lease, 'full'
-end
-pcall(write, claim, token, expiry, state)
-return granted(token, expiry - now_ms, raise_register(token + reserve))
-end
-elseif not kind or (kind == wanted and wanted ~= 'exclusive') then
-expiry = kind and tonumber(redis.call('ZSCORE', record_key, claim) or nil)
-if expiry then
-local own
-token, state, own = read_sharer(claim)
-if state == 'provisional' then
-redis.call('HDEL', waiters_key, claim)
-expiry, state = now_ms + lease, 'full'
-end
-prolong(claim, expiry, token, state, own)
-return granted(token, expiry - now_ms, token)
-end
-if wanted == 'permits' and limit ~= top and not redis.call('ZRANK', queue_key, claim) then
-limit = top
-if kind then
-save()
-end
-end
-local first = serve(claim)
-if clashes(wanted) then
-leave_queue(claim)
-return 'mismatch ' .. kind
-end
-if (not first or first == claim) and fits(wanted, permits) then
-local last
-if wanted == 'exclusive' then
-token, last = grant(claim, lease, 'full', reserve)
-else
-token = admit(claim, lease, 'full', 0, lease, wanted, permits, top)
-last = token
-end
-leave_queue(claim)
-return granted(token, lease, last)
-end
-end
-local rest = rest_of(record)
-if patience == 0 then
-return 'contended ' .. rest
-end
-local _, heard = way_to(channel_of(claim))
-local standing = heard and 'heard' or 'asked'
-if not redis.call('ZRANK', queue_key, claim) then
-local last = redis.call('ZREVRANGE', queue_key, 0, 0, 'WITHSCORES')[2] or 0
-redis.call('ZADD', queue_key, digits(math.max(last + 1, now)), claim)
-end
-write_waiter(claim, now_ms + patience, lease, reserve, standing, demand)
-if redis.call('PTTL', queue_key) < patience then
-redis.call('PEXPIRE', queue_key, patience)
-if kind == 'exclusive' then
-redis.call('PEXPIRE', waiters_key, patience)
-else
-outlive(waiters_key, patience)
-end
-end
-return 'queued ' .. rest .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
-end
+${register}
+${layout}
+${grant}
+${record}
+${sharer}
+${sharing}
+${serve}
+${ask}
 local next_terms = string.gmatch(ARGV[4], '(%d+) (%d+)( %l+ %d+ %d+)')
 local position, reply = 0, {now}
 local lease, patience, demand
