@@ -113,6 +113,26 @@ export function breakConnection(redis: Redis): void {
   streamOf(redis)?.destroy();
 }
 
+/**
+ * Settles as the answer does. One that does not come in time means that the line is dead: it is broken.
+ * @param timeout ms
+ */
+export async function answerInTime<T>(redis: Redis, answer: Promise<T>, timeout: number): Promise<T> {
+  let open = true;
+  const timer = setTimeout(() => {
+    // Read first what has arrived during a stall, then judge.
+    setImmediate(() => {
+      if (open) breakConnection(redis);
+    });
+  }, timeout);
+  try {
+    return await answer;
+  } finally {
+    open = false;
+    clearTimeout(timer);
+  }
+}
+
 /** Ends for good; settles when the socket is closed. A half-open one would never answer the polite end. */
 export async function endConnection(redis: Redis): Promise<void> {
   ended.add(redis);

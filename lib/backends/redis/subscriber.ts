@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { CommandConnection } from './command-connection.js';
-import { breakConnection, endConnection } from './redis-connection.js';
+import { answerInTime, breakConnection, endConnection } from './redis-connection.js';
 import { isRefused } from './redis-errors.js';
 
 /** Where grants arrive. */
@@ -61,7 +61,7 @@ export class Subscriber implements Listener {
   async check(): Promise<void> {
     if (this.subscribedAt === undefined || this.checking) return;
     this.checking = true;
-    await this.inTime(this.redis.ping()).catch(() => undefined);
+    await answerInTime(this.redis, this.redis.ping(), this.commandTimeout).catch(() => undefined);
     this.checking = false;
   }
 
@@ -80,7 +80,7 @@ export class Subscriber implements Listener {
 
   private async subscribe(): Promise<void> {
     try {
-      await this.inTime(this.redis.subscribe(this.channel));
+      await answerInTime(this.redis, this.redis.subscribe(this.channel), this.commandTimeout);
     } catch (error) {
       // The waiters poll. A connection that went is made again; a permission has to be given by somebody.
       if (isRefused(error)) this.events.refused(error);
@@ -89,22 +89,5 @@ export class Subscriber implements Listener {
     if (this.closed) return;
     this.subscribedAt = performance.now();
     this.events.subscribed();
-  }
-
-  /** An answer that does not come in time means that the line is dead: it is broken, and ioredis makes a new one. */
-  private async inTime<T>(answer: Promise<T>): Promise<T> {
-    let open = true;
-    const timer = setTimeout(() => {
-      // As for commands: read what has arrived during a stall, then judge.
-      setImmediate(() => {
-        if (open) breakConnection(this.redis);
-      });
-    }, this.commandTimeout);
-    try {
-      return await answer;
-    } finally {
-      open = false;
-      clearTimeout(timer);
-    }
   }
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { CommandConnection } from '../command-connection.js';
-import { breakConnection, endConnection } from '../redis-connection.js';
+import { answerInTime, endConnection } from '../redis-connection.js';
 import { isRefused } from '../redis-errors.js';
 import type { Listener, ListenerEvents } from '../subscriber.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
@@ -85,7 +85,7 @@ export class ShardSubscriber implements Listener {
     const { redis } = this;
     if (redis?.status !== 'ready' || this.checking) return;
     this.checking = true;
-    await this.inTime(redis, redis.ping()).catch(() => undefined);
+    await answerInTime(redis, redis.ping(), this.commandTimeout).catch(() => undefined);
     this.checking = false;
   }
 
@@ -140,7 +140,7 @@ export class ShardSubscriber implements Listener {
     if (line.underWay || redis?.status !== 'ready') return;
     line.underWay = true;
     try {
-      line.leave = await this.inTime(redis, listenOn(redis, line.channel));
+      line.leave = await answerInTime(redis, listenOn(redis, line.channel), this.commandTimeout);
       if (redis !== this.redis) return;
       line.subscribedAt = performance.now();
       this.tell(line.slot);
@@ -185,22 +185,5 @@ export class ShardSubscriber implements Listener {
       line.leave?.().catch(() => undefined);
     }
     if (this.lines.size === 0) this.hangUp();
-  }
-
-  /** An answer that does not come in time means that the line is dead: it is broken, and ioredis makes a new one. */
-  private async inTime<T>(redis: Redis, answer: Promise<T>): Promise<T> {
-    let open = true;
-    const timer = setTimeout(() => {
-      // Read first what has arrived during a stall, then judge.
-      setImmediate(() => {
-        if (open) breakConnection(redis);
-      });
-    }, this.commandTimeout);
-    try {
-      return await answer;
-    } finally {
-      open = false;
-      clearTimeout(timer);
-    }
   }
 }
