@@ -96,12 +96,14 @@ export class ClusterBackend implements LockBackend {
     const replies: RenewReply[] = holds.map(() => 'unanswered');
     const places = holds.map((hold, index) => ({ hold, index }));
     const slots = grouped(places, ({ hold }) => this.keys.slotOf(hold.name));
-    const nodes = new Map([...slots.keys()].map((slot) => [slot, this.map.owner(slot)]));
-    const unanswered = await this.renewAt(slots, replies);
-    if (unanswered.size === 0) return replies;
-    await this.refreshed();
-    for (const slot of unanswered.keys()) if (this.map.owner(slot) === nodes.get(slot)) unanswered.delete(slot);
-    await this.renewAt(unanswered, replies);
+    const until = performance.now() + this.commandTimeout;
+    let unanswered = await this.renewAt(slots, replies);
+    // A node answers, but not this: a slot has moved, and for a moment the nodes do not agree where it is.
+    while (unanswered.size > 0 && performance.now() + passingPause < until) {
+      await sleep(passingPause);
+      await this.refreshed();
+      unanswered = await this.renewAt(unanswered, replies);
+    }
     return replies;
   }
 
