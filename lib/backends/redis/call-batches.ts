@@ -99,11 +99,11 @@ export class CallBatches {
     confirmed?.catch(() => undefined);
     connection.run(script, keyCount, command).then(
       (reply) => {
-        const [now, ...replies] = reply as [number, ...unknown[]];
-        connection.serverClock.observe(now, sentAt);
-        if (replies[0] === 'late') refuse(calls, late, sentAt);
+        const replies = reply as [now: number, ...unknown[]];
+        connection.serverClock.observe(replies[0], sentAt);
+        if (replies[1] === 'late') refuse(calls, late, sentAt);
         else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
-        else this.answer(calls, replies, sentAt);
+        else calls.forEach((call, index) => this.answer(call, replies[1 + index], sentAt));
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -119,7 +119,9 @@ export class CallBatches {
     if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {
-        this.answer(calls, reply === 'released' ? calls.map(() => reply) : (reply as unknown[]), sentAt);
+        calls.forEach((call, index) =>
+          this.answer(call, reply === 'released' ? reply : (reply as unknown[])[index], sentAt),
+        );
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -127,31 +129,28 @@ export class CallBatches {
     );
   }
 
-  private answer(calls: readonly ScriptCall[], replies: readonly unknown[], sentAt: number): void {
-    calls.forEach((call, index) => {
-      const failure = failureIn(replies[index]);
-      if (failure) {
-        this.connection.lookAt(failure);
-        call.failed(failure, sentAt);
-      } else call.answered(replies[index], sentAt);
-    });
+  private answer(call: ScriptCall, reply: unknown, sentAt: number): void {
+    const failure = failureIn(reply);
+    if (failure) {
+      this.connection.lookAt(failure);
+      call.failed(failure, sentAt);
+    } else call.answered(reply, sentAt);
   }
 
   private answerConfirmed(
     calls: readonly AcquireCall[],
-    replies: readonly unknown[],
+    replies: readonly [now: number, ...unknown[]],
     sentAt: number,
     confirmed: Promise<void>,
   ): void {
-    confirmed.then(
-      () => this.answer(calls, replies, sentAt),
-      (error: unknown) => {
-        calls.forEach((call, index) => {
-          if (isGrant(replies[index])) call.failed(new UnconfirmedGrant(error), sentAt);
-          else this.answer([call], [replies[index]], sentAt);
-        });
-      },
-    );
+    const answer = (error?: unknown): void => {
+      calls.forEach((call, index) => {
+        const reply = replies[1 + index];
+        if (error !== undefined && isGrant(reply)) call.failed(new UnconfirmedGrant(error), sentAt);
+        else this.answer(call, reply, sentAt);
+      });
+    };
+    confirmed.then(() => answer(), answer);
   }
 
   /** What the claims ask for: said once when all ask for the same. */

@@ -3,6 +3,7 @@ import type { LockLog } from '../../core/lock-log.js';
 import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
 import { addressOf, breakConnection, endConnection, samePeer, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
+import { type ScriptName, callScript } from './script-command.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
 
@@ -10,8 +11,6 @@ import { ServerClock } from './server-clock.js';
 const longestStart = 2000;
 /** Pause (ms) before a server that refused what locks need is asked again. */
 const refusedPause = 5000;
-
-export type ScriptName = keyof typeof scripts;
 
 /**
  * The one connection on which scripts run. It is usable once the scripts are loaded and the server's clock was read.
@@ -116,7 +115,7 @@ export class CommandConnection {
    */
   run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
     this.begin();
-    return this.redis.evalsha(scripts[name].sha1, keyCount, ...args).then(this.answered, this.failed);
+    return callScript(this.redis, name, keyCount, args).then(this.answered, this.failed);
   }
 
   /** One packet for everything that `send` sends. */

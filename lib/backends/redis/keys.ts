@@ -47,14 +47,10 @@ export function keySpace(prefix: string): KeySpace {
     },
     forScript(claims) {
       const count = claims.length;
-      const keys: string[] = Array.from({ length: 1 + 3 * count });
-      keys[0] = register;
-      for (let index = 0; index < count; index++) {
-        const record = recordOf(claims[index]!.name);
-        keys[1 + index] = record;
-        keys[1 + count + index] = record + queueSuffix;
-        keys[1 + 2 * count + index] = record + waitersSuffix;
-      }
+      const keys = [register];
+      for (const { name } of claims) keys.push(recordOf(name));
+      for (let index = 1; index <= count; index++) keys.push(keys[index]! + queueSuffix);
+      for (let index = 1; index <= count; index++) keys.push(keys[index]! + waitersSuffix);
       return keys;
     },
     forRehearsal(clientId) {

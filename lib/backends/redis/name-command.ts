@@ -1,4 +1,5 @@
-import type { CommandConnection, ScriptName } from './command-connection.js';
+import type { CommandConnection } from './command-connection.js';
+import type { ScriptName } from './script-command.js';
 import { isMissingScript, toLockError } from './redis-errors.js';
 import { failureIn } from './replies.js';
 
