@@ -1,7 +1,7 @@
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import type { Clock } from './clock.js';
-import type { LineMember } from './line.js';
+import type { DueMember } from './due-heap.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { lostError } from './refusals.js';
@@ -28,9 +28,9 @@ const longestRetryPause = 250;
  * A lock that is held by this process: the grant, how long it is certain, and everybody inside who uses it.
  * States: held → lost (time or backend says so) → ended, or held → ended by the release. Never back.
  */
-export class Hold implements LineMember<Hold> {
-  before: Hold | undefined;
-  behind: Hold | undefined;
+export class Hold implements DueMember {
+  place = -1;
+  placedFor = 0;
   readonly name: string;
   readonly fencingToken: number;
   readonly lease: number;

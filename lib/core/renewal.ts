@@ -1,10 +1,18 @@
 import type { Clock } from './clock.js';
+import { DueHeap } from './due-heap.js';
 import type { Hold } from './hold.js';
-import { Line } from './line.js';
 import type { LockBackend } from './lock-backend.js';
 
-/** Holds in one renewal: some milliseconds of this process and of Redis. */
+/** Holds that are looked at, or renewed, at a time: some milliseconds of this process and of Redis. */
 const batch = 250;
+
+/** Holds that are to be renewed at one node, one batch after another. */
+class Lane {
+  readonly due = new Set<Hold>();
+  busy = false;
+
+  constructor(readonly node: unknown) {}
+}
 
 /**
  * The watchdog of one client: one timer for all holds. It signals losses at their time, confirms provisional grants,
@@ -12,7 +20,9 @@ const batch = 250;
  */
 export class Renewal {
   /** All that are held and not lost. */
-  readonly holds = new Line<Hold>();
+  readonly holds = new DueHeap<Hold>();
+  /** By node of the backend (one where it has none), as long as there is something to renew. */
+  private readonly lanes = new Map<unknown, Lane>();
   private wakeAt = Number.POSITIVE_INFINITY;
   private stopTimer: (() => void) | undefined;
 
@@ -22,7 +32,7 @@ export class Renewal {
   ) {}
 
   add(hold: Hold): void {
-    this.holds.push(hold);
+    this.holds.add(hold);
     this.wakeBy(hold.dueAt);
   }
 
@@ -32,17 +42,28 @@ export class Renewal {
 
   /** The hold is under other terms from now on. */
   rescheduled(hold: Hold): void {
-    if (this.holds.has(hold)) this.wakeBy(hold.dueAt);
+    if (!this.holds.has(hold)) return;
+    this.holds.moved(hold);
+    this.wakeBy(hold.dueAt);
   }
 
   /** Calls can succeed again: unanswered renewals need not wait for their time, and a server that lost everything is found out. */
   repeat(): void {
-    void this.renew([...this.holds]);
+    this.renewNow(this.holds);
   }
 
   /** Whoever holds by this claim may have lost it: the backend is asked. */
   makeSure(claim: string): void {
-    void this.renew([...this.holds].filter((hold) => hold.claim.claim === claim));
+    this.renewNow([...this.holds].filter((hold) => hold.claim.claim === claim));
+  }
+
+  private renewNow(holds: Iterable<Hold>): void {
+    const now = this.clock.now();
+    for (const hold of holds) {
+      hold.renewAt = now;
+      this.holds.moved(hold);
+    }
+    this.sweep();
   }
 
   private wakeBy(at: number): void {
@@ -60,55 +81,58 @@ export class Renewal {
     this.wakeAt = Number.POSITIVE_INFINITY;
   }
 
+  /** Looks at whoever is due. Where they are many, the event loop gets a turn between some and the next. */
   private sweep(): void {
     this.sleep();
     const now = this.clock.now();
-    const due: Hold[] = [];
-    for (const hold of this.holds) {
-      // Losses first: after a stalled event loop no renewal may cover up that the lease was over.
+    for (let count = 0; count < batch; count++) {
+      const hold = this.holds.first;
+      if (!hold) break;
+      // Losses first: after a stalled event loop no renewal may cover up that the lease was over. Who has lost it leaves the heap.
       if (hold.remaining() === 0) continue;
-      // Whatever is due soon travels along: few commands instead of many.
-      if (hold.renewAt <= now + hold.lease / 12) due.push(hold);
+      if (hold.dueAt === hold.placedFor) {
+        // Whatever is due soon travels along: few commands instead of many.
+        if (hold.renewAt > now + hold.lease / 12) break;
+        hold.renewAt = Number.POSITIVE_INFINITY;
+        this.laneOf(hold).due.add(hold);
+      }
+      this.holds.moved(hold);
     }
-    void this.renew(due);
-    this.wakeForAll();
-  }
-
-  private async renew(holds: readonly Hold[]): Promise<void> {
-    if (holds.length === 0) return;
-    for (const hold of holds) hold.renewAt = Number.POSITIVE_INFINITY;
-    await Promise.all(this.byNode(holds).map((some) => this.renewAtOne(some)));
+    for (const lane of this.lanes.values()) void this.renew(lane);
+    const next = this.holds.first;
+    if (next) this.wakeBy(Math.max(next.placedFor, now + 1));
   }
 
   /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */
-  private async renewAtOne(holds: readonly Hold[]): Promise<void> {
-    for (let first = 0; first < holds.length; first += batch) {
-      // Some may be gone by the time of their batch.
-      const some = holds.slice(first, first + batch).filter((hold) => this.holds.has(hold));
+  private async renew(lane: Lane): Promise<void> {
+    if (lane.busy) return;
+    lane.busy = true;
+    for (let some = this.take(lane); some.length > 0; some = this.take(lane)) {
       const now = this.clock.now();
       const replies = await this.backend.renew(some.map((hold) => hold.renewal(now)));
       some.forEach((hold, index) => {
         hold.answered(replies[index]!);
+        this.rescheduled(hold);
       });
     }
-    this.wakeForAll();
+    // Not kept: nodes come and go.
+    this.lanes.delete(lane.node);
   }
 
-  private byNode(holds: readonly Hold[]): ReadonlyArray<readonly Hold[]> {
-    if (!this.backend.nodeOf) return [holds];
-    const nodes = new Map<unknown, Hold[]>();
-    for (const hold of holds) {
-      const node = this.backend.nodeOf(hold.name);
-      const some = nodes.get(node);
-      if (some) some.push(hold);
-      else nodes.set(node, [hold]);
+  private take(lane: Lane): Hold[] {
+    const some: Hold[] = [];
+    for (const hold of lane.due) {
+      lane.due.delete(hold);
+      // It may be gone by now, or find out that it is.
+      if (this.holds.has(hold) && hold.remaining() > 0 && some.push(hold) === batch) break;
     }
-    return [...nodes.values()];
+    return some;
   }
 
-  private wakeForAll(): void {
-    let next = Number.POSITIVE_INFINITY;
-    for (let hold = this.holds.first; hold; hold = hold.behind) next = Math.min(next, hold.dueAt);
-    if (next < Number.POSITIVE_INFINITY) this.wakeBy(next);
+  private laneOf(hold: Hold): Lane {
+    const node = this.backend.nodeOf?.(hold.name);
+    let lane = this.lanes.get(node);
+    if (!lane) this.lanes.set(node, (lane = new Lane(node)));
+    return lane;
   }
 }

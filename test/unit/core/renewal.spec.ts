@@ -129,21 +129,50 @@ describe('the watchdog', () => {
       Array.from({ length: 600 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
     );
     const batches: number[] = [];
+    const asked = new Set<string>();
     const answers: Array<() => void> = [];
     v.backend.onRenew = async (holds) => {
       batches.push(holds.length);
+      for (const { name } of holds) asked.add(name);
       await new Promise<void>((answer) => answers.push(answer));
       return holds.map(({ lease }) => v.backend.renewal(lease));
     };
-    await v.clock.advance(3_000);
+    await v.clock.advance(3_010);
     expect(batches).toEqual([250]);
-    await locks[599]!.release();
+    await locks.find(({ key }) => !asked.has(key))!.release();
     answers[0]!();
     await settled();
     expect(batches).toEqual([250, 250]);
     answers[1]!();
     await settled();
     expect(batches).toEqual([250, 250, 99]);
+    expect(asked.size).toBe(599);
+  });
+
+  it('signals each of a thousand losses at its time while no renewal is answered', async () => {
+    const v = new VirtualClient();
+    const locks = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
+    );
+    const ends = locks.map((lock) => v.clock.now() + lock.remaining);
+    const lostAt: number[] = [];
+    locks.forEach(({ signal }, index) => signal.addEventListener('abort', () => (lostAt[index] = v.clock.now())));
+    v.backend.onRenew = () => new Promise(() => undefined);
+    await v.clock.advance(20_000);
+    // One look of the watchdog is at some hundred locks, and the next one follows after a turn of the event loop.
+    locks.forEach((_, index) => expect(lostAt[index]! - ends[index]!).toBeLessThan(5));
+  });
+
+  it('asks the backend again for holds of which one look saw only some', async () => {
+    const v = new VirtualClient();
+    const locks = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
+    );
+    v.backend.events.recovered();
+    await v.clock.advance(10);
+    expect(new Set(v.backend.renewed.map(({ name }) => name)).size).toBe(1_000);
+    await v.clock.advance(60_000);
+    expect(locks.every((lock) => lock.isHeld)).toBe(true);
   });
 
   it('of one hold that is lost goes on with the others', async () => {
