@@ -303,7 +303,7 @@ export class RedisBackend implements LockBackend {
     try {
       const command: Array<string | number> = this.keys.forScript(holds);
       const keyCount = command.length;
-      for (const { claim, fencingToken, lease, reserve } of holds) command.push(claim, fencingToken, lease, reserve);
+      command.push(holds.map(termsOf).join(' '));
       const confirmed = this.replicas?.ask();
       confirmed?.catch(() => undefined);
       const reply = (await this.connection.run('renew', keyCount, command)) as [number, ...string[]];
@@ -362,6 +362,9 @@ export class RedisBackend implements LockBackend {
     return validUntil - now < length / 2 ? undefined : validUntil;
   }
 }
+
+const termsOf = ({ claim, fencingToken, lease, reserve }: RenewRequest): string =>
+  `${claim} ${fencingToken} ${lease} ${reserve}`;
 
 const hasCome = (event: Promise<unknown>): Promise<boolean> =>
   event.then(

@@ -35,7 +35,7 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     await ask(waiter);
     await release(holder);
     const [status, token] = (await ask(waiter)).split(' ');
-    if (status === 'granted') await connection.run('renew', 4, [...names, waiter, token!, 1000, 1]);
+    if (status === 'granted') await connection.run('renew', 4, [...names, `${waiter} ${token} 1000 1`]);
     await release(waiter);
     // What several can hold is kept in another way.
     await share(reader);

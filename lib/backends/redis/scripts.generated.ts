@@ -667,13 +667,12 @@ end
 return (expiry - now_ms) .. ' ' .. digits(raise_register(known_token + reserve)) .. ' ' .. redis.call('ZCARD', queue_key)
 end
 local reply = {now}
-for hold = 1, #ARGV / 4 do
-choose(hold)
-local base = hold * 4 - 3
-reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
+for claim, token, lease, reserve in string.gmatch(ARGV[1], '(%S+) (%d+) (%d+) (%d+)') do
+choose(#reply)
+reply[#reply + 1] = isolated(renew, claim, tonumber(token), tonumber(lease), tonumber(reserve))
 end
 return reply`,
-    sha1: '48fa6a4197916ff44f86604184268b3cf61e0f84',
+    sha1: 'c31881c9a437ed95802591a8696962f5eccf6b49',
   },
   revoke: {
     source: `local channel_prefix = ARGV[1]

@@ -2,7 +2,8 @@
 Lengthens leases, any number at once. The first renewal of a pushed grant makes it a full one.
 
 KEYS  1 register, then the records, the queues, the waiters of the holds' names (includes/layout.lua)
-ARGV  four for each hold: claim, its token (or a later one of its block), lease in ms, tokens to reserve behind that token
+ARGV  1 for each hold '<claim> <token> <lease ms> <reserve>', with a space between two: its token or a later one of its block, and
+        tokens to reserve behind that
 REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <waiters>'}
 INVARIANT  Never shortens a lease, never touches a record of another claim or of another grant of the same claim. What is wrong
            with one hold is no matter of the others; a foreign value on its key is a loss.
@@ -68,9 +69,8 @@ local function renew(claim, known_token, lease, reserve)
 end
 
 local reply = {now}
-for hold = 1, #ARGV / 4 do
-  choose(hold)
-  local base = hold * 4 - 3
-  reply[hold + 1] = isolated(renew, ARGV[base], tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3]))
+for claim, token, lease, reserve in string.gmatch(ARGV[1], '(%S+) (%d+) (%d+) (%d+)') do
+  choose(#reply)
+  reply[#reply + 1] = isolated(renew, claim, tonumber(token), tonumber(lease), tonumber(reserve))
 end
 return reply
