@@ -39,14 +39,18 @@ export interface ClaimOwner {
   refused(error: LockError): void;
 }
 
+/** What a claim needs from its client. */
+export interface ClaimHost {
+  readonly backend: LockBackend;
+  readonly releases: Releases;
+  readonly clock: Clock;
+}
+
 /**
  * One request for a lock name, from the first question to the release: asks, keeps asking while it is queued, takes the
  * grant from whichever side it comes first (answer or message), and gives everything back exactly once.
  */
 export class Claim implements AcquireRequest {
-  readonly kind: LockKind;
-  readonly permits: number;
-  readonly limit: number;
   lease = 0;
   reserve = 0;
   enqueue = false;
@@ -67,15 +71,21 @@ export class Claim implements AcquireRequest {
   constructor(
     readonly name: string,
     readonly claim: string,
-    { kind, permits, limit }: LockDemand,
+    private readonly demand: LockDemand,
     private readonly owner: ClaimOwner,
-    private readonly backend: LockBackend,
-    private readonly releases: Releases,
-    private readonly clock: Clock,
-  ) {
-    this.kind = kind;
-    this.permits = permits;
-    this.limit = limit;
+    private readonly host: ClaimHost,
+  ) {}
+
+  get kind(): LockKind {
+    return this.demand.kind;
+  }
+
+  get permits(): number {
+    return this.demand.permits;
+  }
+
+  get limit(): number {
+    return this.demand.limit;
   }
 
   /** Whether an answer said that others hold the lock, or that this claim does. */
@@ -104,7 +114,7 @@ export class Claim implements AcquireRequest {
     this.again = this.phase === 'queued';
     this.enqueue = terms.enqueue || this.again;
     this.giveUpAt = terms.giveUpAt;
-    this.backend.acquire(this).then(
+    this.host.backend.acquire(this).then(
       (reply) => {
         this.answered(reply);
       },
@@ -135,7 +145,7 @@ export class Claim implements AcquireRequest {
   release(keepUntil = 0): Promise<ReleaseReply | 'unanswered'> {
     this.keepUntil = keepUntil;
     this.close();
-    return this.releases.release(this, this.lease, this.lateUntil);
+    return this.host.releases.release(this, this.lease, this.lateUntil);
   }
 
   /** Gives up a claim that was not granted: released where it may have left something at the backend, else merely closed. */
@@ -175,20 +185,20 @@ export class Claim implements AcquireRequest {
     this.heard = false;
     const uncertain = error instanceof LockUnavailableError && error.uncertain;
     // Sent by now; and the server's clock is known to within the time that an answer may take.
-    if (uncertain) this.lateUntil = this.clock.now() + 2 * this.backend.commandTimeout;
+    if (uncertain) this.lateUntil = this.host.clock.now() + 2 * this.host.backend.commandTimeout;
     if (this.phase === 'closed') {
       // Its release may have been executed before the lost question is.
-      if (uncertain) void this.releases.release(this, this.lease, this.lateUntil);
+      if (uncertain) void this.host.releases.release(this, this.lease, this.lateUntil);
     } else if (this.phase === 'new' || (this.phase === 'queued' && !(error instanceof LockUnavailableError))) {
       this.owner.refused(error);
     } else if (this.phase === 'queued') {
-      this.askAt(this.clock.now() + this.backend.claimWindow / 3);
+      this.askAt(this.host.clock.now() + this.host.backend.claimWindow / 3);
     }
   }
 
   private async confirm(fencingToken: number): Promise<void> {
     const { name, claim, lease } = this;
-    const [reply] = await this.backend.renew([{ name, claim, fencingToken, lease, reserve: this.reserve }]);
+    const [reply] = await this.host.backend.renew([{ name, claim, fencingToken, lease, reserve: this.reserve }]);
     if (this.phase !== 'confirming') return;
     if (typeof reply === 'object') {
       this.take(fencingToken, reply, this.owner.terms().lease > lease);
@@ -196,7 +206,7 @@ export class Claim implements AcquireRequest {
     }
     // Its turn passed unheard. The claim may stand in the queue again.
     this.phase = 'queued';
-    this.askAt(reply === 'lost' ? 0 : this.clock.now() + this.backend.claimWindow / 3);
+    this.askAt(reply === 'lost' ? 0 : this.host.clock.now() + this.host.backend.claimWindow / 3);
   }
 
   private take(
@@ -214,7 +224,7 @@ export class Claim implements AcquireRequest {
   private askAt(at: number): void {
     this.askAgain = false;
     this.stopTimer?.();
-    this.stopTimer = this.clock.timer(Math.max(0, at - this.clock.now()), () => {
+    this.stopTimer = this.host.clock.timer(Math.max(0, at - this.host.clock.now()), () => {
       this.ask();
     });
   }

@@ -1,9 +1,8 @@
-/** Who can stand in a heap: the heap keeps its place, and the time it stands there for, in the member itself. */
+/** Who can stand in a heap: the heap keeps its place in the member itself. */
 export interface DueMember {
-  /** When it is due, by the clock that all members share. Whoever changes it tells the heap (`moved`); later alone may be told later. */
+  /** When it is due, by the clock that all members share. Whoever makes it earlier tells the heap (`moved`). */
   readonly dueAt: number;
   place: number;
-  placedFor: number;
 }
 
 /**
@@ -12,9 +11,16 @@ export interface DueMember {
  */
 export class DueHeap<T extends DueMember> {
   private readonly members: T[] = [];
+  /** What each of them stands there for: its `dueAt` when the heap was told last. */
+  private readonly times: number[] = [];
 
   get first(): T | undefined {
     return this.members[0];
+  }
+
+  /** The time for which the first one stands there. It may be due later by now. */
+  get firstTime(): number {
+    return this.times[0] ?? Number.POSITIVE_INFINITY;
   }
 
   get size(): number {
@@ -26,23 +32,22 @@ export class DueHeap<T extends DueMember> {
   }
 
   add(member: T): void {
-    member.placedFor = member.dueAt;
-    this.rise(member, this.members.length);
+    this.rise(member, member.dueAt, this.members.length);
   }
 
   /** Answers whether it stood in this heap. */
   remove(member: T): boolean {
     if (!this.has(member)) return false;
     const last = this.members.pop()!;
-    if (last !== member) this.put(last, member.place);
+    const time = this.times.pop()!;
+    if (last !== member) this.put(last, time, member.place);
     member.place = -1;
     return true;
   }
 
   /** The member's `dueAt` is another one. */
   moved(member: T): void {
-    member.placedFor = member.dueAt;
-    this.put(member, member.place);
+    this.put(member, member.dueAt, member.place);
   }
 
   /** Whoever stands in it at this moment, in no order: anybody may leave or come meanwhile. */
@@ -50,41 +55,38 @@ export class DueHeap<T extends DueMember> {
     return [...this.members].values();
   }
 
-  private put(member: T, place: number): void {
-    if (place > 0 && this.members[(place - 1) >> 1]!.placedFor > member.placedFor) this.rise(member, place);
-    else this.sink(member, place);
+  private put(member: T, time: number, place: number): void {
+    if (place > 0 && this.times[(place - 1) >> 1]! > time) this.rise(member, time, place);
+    else this.sink(member, time, place);
   }
 
-  private rise(member: T, from: number): void {
-    const { members } = this;
+  private rise(member: T, time: number, from: number): void {
     let place = from;
     while (place > 0) {
       const above = (place - 1) >> 1;
-      const other = members[above]!;
-      if (other.placedFor <= member.placedFor) break;
-      members[place] = other;
-      other.place = place;
+      if (this.times[above]! <= time) break;
+      this.set(place, this.members[above]!, this.times[above]!);
       place = above;
     }
-    members[place] = member;
-    member.place = place;
+    this.set(place, member, time);
   }
 
-  private sink(member: T, from: number): void {
-    const { members } = this;
-    const { length } = members;
+  private sink(member: T, time: number, from: number): void {
+    const { times } = this;
     let place = from;
     for (;;) {
       let below = 2 * place + 1;
-      if (below >= length) break;
-      if (below + 1 < length && members[below + 1]!.placedFor < members[below]!.placedFor) below++;
-      const other = members[below]!;
-      if (other.placedFor >= member.placedFor) break;
-      members[place] = other;
-      other.place = place;
+      if (below + 1 < times.length && times[below + 1]! < times[below]!) below++;
+      if (below >= times.length || times[below]! >= time) break;
+      this.set(place, this.members[below]!, times[below]!);
       place = below;
     }
-    members[place] = member;
+    this.set(place, member, time);
+  }
+
+  private set(place: number, member: T, time: number): void {
+    this.members[place] = member;
+    this.times[place] = time;
     member.place = place;
   }
 }

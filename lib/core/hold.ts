@@ -30,8 +30,6 @@ const longestRetryPause = 250;
  */
 export class Hold implements DueMember {
   place = -1;
-  placedFor = 0;
-  readonly name: string;
   readonly fencingToken: number;
   readonly lease: number;
   /** Class and method that hold it, for messages. */
@@ -62,7 +60,6 @@ export class Hold implements DueMember {
     private readonly clock: Clock,
     readonly owner: HoldOwner,
   ) {
-    this.name = claim.name;
     this.fencingToken = grant.fencingToken;
     this.lease = options.lease;
     this.where = options.where;
@@ -74,6 +71,10 @@ export class Hold implements DueMember {
     this.keepUntil = options.minHold > 0 ? now + options.minHold : 0;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now);
+  }
+
+  get name(): string {
+    return this.claim.name;
   }
 
   /** It was taken together with others, and the last of them is there: a fixed lease, `maxHold` and `minHold` count from here. */

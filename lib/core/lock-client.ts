@@ -1,5 +1,5 @@
 import { channels } from '../diagnostics/channels.js';
-import { Claim } from './claim.js';
+import { Claim, type ClaimHost } from './claim.js';
 import { newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Hold } from './hold.js';
@@ -33,7 +33,7 @@ export interface LockClientSettings {
 }
 
 /** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
-export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
+export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
   readonly defaults: ResolvedLockOptions;
   /** What operators look at. */
   readonly views: LockViews;
@@ -178,7 +178,7 @@ export class LockClient implements LocalQueueHost, HandleHost, MultiAcquisitionH
   openClaim(queue: LocalQueue, method = ''): Claim {
     const id = this.newClaimId(method);
     if (queue.strict) this.strictQueues.set(id, queue);
-    return new Claim(queue.name, id, queue.demand, queue, this.backend, this.releases, this.clock);
+    return new Claim(queue.name, id, queue.demand, queue, this);
   }
 
   newClaimId(method = ''): string {

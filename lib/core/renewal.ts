@@ -90,7 +90,7 @@ export class Renewal {
       if (!hold) break;
       // Losses first: after a stalled event loop no renewal may cover up that the lease was over. Who has lost it leaves the heap.
       if (hold.remaining() === 0) continue;
-      if (hold.dueAt === hold.placedFor) {
+      if (hold.dueAt <= this.holds.firstTime) {
         // Whatever is due soon travels along: few commands instead of many.
         if (hold.renewAt > now + hold.lease / 12) break;
         hold.renewAt = Number.POSITIVE_INFINITY;
@@ -99,8 +99,7 @@ export class Renewal {
       this.holds.moved(hold);
     }
     for (const lane of this.lanes.values()) void this.renew(lane);
-    const next = this.holds.first;
-    if (next) this.wakeBy(Math.max(next.placedFor, now + 1));
+    this.wakeBy(Math.max(this.holds.firstTime, now + 1));
   }
 
   /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */

@@ -33,13 +33,17 @@ export function callScript(
   const { sha1 } = scripts[name];
   // A client that was copied from one of another version of ioredis has commands of its own.
   if (!(redis instanceof Redis)) return (redis as Redis).evalsha(sha1, keyCount, ...args);
-  let packet = `*${args.length + 3}\r\n$7\r\nEVALSHA\r\n$40\r\n${sha1}\r\n`;
-  packet += bulk(String(keyCount));
-  for (const arg of args) packet += bulk(typeof arg === 'string' ? arg : String(arg));
+  const texts = args.map((arg) => (typeof arg === 'string' ? arg : String(arg)));
+  let packet = encode(sha1, keyCount, texts, (text) => text.length);
+  // One look at the whole instead of one at each argument: most names are plain ASCII.
+  if (Buffer.byteLength(packet) !== packet.length) packet = encode(sha1, keyCount, texts, Buffer.byteLength);
   return redis.sendCommand(new EncodedCommand(sha1, packet)) as Promise<unknown>;
 }
 
 /** https://redis.io/docs/latest/develop/reference/protocol-spec/#bulk-strings */
-function bulk(text: string): string {
-  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+function encode(sha1: string, keyCount: number, args: readonly string[], sizeOf: (text: string) => number): string {
+  const count = String(keyCount);
+  let packet = `*${args.length + 3}\r\n$7\r\nEVALSHA\r\n$40\r\n${sha1}\r\n$${count.length}\r\n${count}\r\n`;
+  for (const text of args) packet += `$${sizeOf(text)}\r\n${text}\r\n`;
+  return packet;
 }

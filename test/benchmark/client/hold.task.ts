@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lockable } from '../drivers/driver.js';
 import { heapInUse } from './memory.js';
+import { loopThread } from './loop-thread.js';
 
 let held: Array<() => Promise<void>> = [];
 
@@ -21,36 +22,39 @@ export async function hold(lockable: Lockable, { count }: { count: number }): Pr
 }
 
 export interface Idleness {
-  /** CPU, microseconds. */
+  /** CPU of the process, microseconds. */
   readonly cpu: number;
-  /** Longest time between two looks at the clock that were meant to be 1 ms apart: ms, and what this process computed meanwhile. */
+  /** Longest time between two looks at the clock that were meant to be 1 ms apart: ms, and what the loop's thread computed meanwhile. */
   readonly stall: number;
   readonly computing: number;
 }
 
 /**
- * Does nothing while the library renews. A stall by the clock may be the machine's; the CPU that the process itself used meanwhile is
- * the library's, or the garbage collector's.
+ * Does nothing while the library renews. A stall by the clock may be the machine's, and the CPU of the process is also its compiler's,
+ * which has threads of its own: what the loop's thread itself computed is the library's, or the garbage collector's.
  */
 export async function idle(_: Lockable, { time }: { time: number }): Promise<Idleness> {
   // The garbage collection of `hold` shall not count.
   await sleep(50);
-  const begin = process.cpuUsage();
+  const thread = loopThread();
+  const cpu = process.cpuUsage();
   const end = performance.now() + time;
   let stall = 0;
   let computing = 0;
   let last = performance.now();
-  let used = begin.user + begin.system;
+  let used = thread.computed();
   while (last < end) {
     await sleep(1);
     const now = performance.now();
-    const { user, system } = process.cpuUsage();
+    const computed = thread.computed();
     stall = Math.max(stall, now - last - 1);
-    computing = Math.max(computing, (user + system - used) / 1000);
+    computing = Math.max(computing, computed - used);
     last = now;
-    used = user + system;
+    used = computed;
   }
-  return { cpu: used - begin.user - begin.system, stall, computing };
+  thread.close();
+  const { user, system } = process.cpuUsage(cpu);
+  return { cpu: user + system, stall, computing };
 }
 
 export async function letGo(): Promise<void> {

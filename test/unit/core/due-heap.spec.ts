@@ -4,7 +4,6 @@ import { DueHeap, type DueMember } from '../../../lib/core/due-heap.js';
 
 class Member implements DueMember {
   place = -1;
-  placedFor = 0;
   constructor(public dueAt: number) {}
 }
 
@@ -31,7 +30,10 @@ describe('a heap of what is due', () => {
           }
           expect(heap.size).toBe(inside.size);
           expect(new Set(heap)).toEqual(inside);
-          expect(heap.first?.dueAt).toBe(inside.size > 0 ? Math.min(...[...inside].map((one) => one.dueAt)) : undefined);
+          expect(heap.first?.dueAt).toBe(
+            inside.size > 0 ? Math.min(...[...inside].map((one) => one.dueAt)) : undefined,
+          );
+          expect(heap.firstTime).toBe(heap.first?.dueAt ?? Number.POSITIVE_INFINITY);
           for (const one of known) expect(heap.has(one)).toBe(inside.has(one));
         }
       }),
