@@ -48,8 +48,7 @@ export class Hold implements DueMember {
 
   /** End of `maxHold`. */
   private endsAt: number;
-  private renewed: boolean;
-  /** A fixed lease ends here, also when the backend would let this process have the lock for longer. */
+  /** A fixed lease ends here, also when the backend would let this process have the lock for longer; infinite when it is renewed. */
   private fixedEnd: number;
   private controller: AbortController | undefined;
 
@@ -63,7 +62,6 @@ export class Hold implements DueMember {
     this.fencingToken = grant.fencingToken;
     this.lease = options.lease;
     this.where = options.where;
-    this.renewed = options.renew;
     const now = (this.acquiredAt = clock.now());
     this.fixedEnd = options.renew ? Number.POSITIVE_INFINITY : now + options.lease;
     this.validUntil = Math.min(grant.validUntil, this.fixedEnd);
@@ -83,7 +81,6 @@ export class Hold implements DueMember {
     this.endsAt = now + maxHold;
     if (minHold > 0) this.keepUntil = now + minHold;
     if (renew) return;
-    this.renewed = false;
     this.fixedEnd = now + lease;
     this.validUntil = Math.min(this.validUntil, this.fixedEnd);
     // Where the others took long to get, the backend's lease is brought to its length, once.
@@ -143,6 +140,10 @@ export class Hold implements DueMember {
       makeExact(this.controller.signal, () => this.remaining());
     }
     return this.controller.signal;
+  }
+
+  private get renewed(): boolean {
+    return this.fixedEnd === Number.POSITIVE_INFINITY;
   }
 
   private nextRenewal(now: number): number {

@@ -43,7 +43,7 @@ export function callScript(
 /** https://redis.io/docs/latest/develop/reference/protocol-spec/#bulk-strings */
 function encode(sha1: string, keyCount: number, args: readonly string[], sizeOf: (text: string) => number): string {
   const count = String(keyCount);
-  let packet = `*${args.length + 3}\r\n$7\r\nEVALSHA\r\n$40\r\n${sha1}\r\n$${count.length}\r\n${count}\r\n`;
+  let packet = `*${args.length + 3}\r\n$7\r\nevalsha\r\n$40\r\n${sha1}\r\n$${count.length}\r\n${count}\r\n`;
   for (const text of args) packet += `$${sizeOf(text)}\r\n${text}\r\n`;
   return packet;
 }

@@ -163,6 +163,40 @@ describe('the watchdog', () => {
     locks.forEach((_, index) => expect(lostAt[index]! - ends[index]!).toBeLessThan(5));
   });
 
+  it('leaves the event loop a turn between some hundred holds and the next', async () => {
+    const v = new VirtualClient();
+    const locks = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
+    );
+    let lost = 0;
+    for (const { signal } of locks) signal.addEventListener('abort', () => lost++);
+    v.clock.stall(9_000);
+    const seen: number[] = [];
+    for (const time of [0, 1, 1, 1]) {
+      await v.clock.advance(time);
+      seen.push(lost);
+    }
+    expect(seen).toEqual([250, 500, 750, 1_000]);
+  });
+
+  it('looks once at a hold that was renewed beside it, and again when that is due', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: '9s', renew: true });
+    await v.clock.advance(2_000);
+    await lock.renew();
+    let timers = 0;
+    const { timer } = v.clock;
+    v.clock.timer = (...args) => {
+      timers++;
+      return timer.apply(v.clock, args);
+    };
+    await v.clock.advance(2_900);
+    expect(timers).toBe(1);
+    expect(v.backend.renewed).toHaveLength(1);
+    await v.clock.advance(200);
+    expect(v.backend.renewed).toHaveLength(2);
+  });
+
   it('asks the backend again for holds of which one look saw only some', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
