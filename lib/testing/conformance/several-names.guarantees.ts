@@ -55,7 +55,7 @@ export function severalNames(bench: ClientBench): void {
       await (await all).release();
 
       await b.acquire(third);
-      await expect(a.acquire([first, second, third], { wait: 60 })).rejects.toMatchObject({
+      await expect(a.acquire([first, second, third], { wait: 500 })).rejects.toMatchObject({
         code: 'LOCK_WAIT_TIMEOUT',
         key: third,
       });
