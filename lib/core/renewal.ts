@@ -6,14 +6,6 @@ import type { LockBackend } from './lock-backend.js';
 /** Holds that are looked at, or renewed, at a time: some milliseconds of this process and of Redis. */
 const batch = 250;
 
-/** Holds that are to be renewed at one node, one batch after another. */
-class Lane {
-  readonly due = new Set<Hold>();
-  busy = false;
-
-  constructor(readonly node: unknown) {}
-}
-
 /**
  * The watchdog of one client: one timer for all holds. It signals losses at their time, confirms provisional grants,
  * renews leases in batches, and tries again well inside the lease when a renewal went unanswered.
@@ -21,8 +13,6 @@ class Lane {
 export class Renewal {
   /** All that are held and not lost. */
   readonly holds = new DueHeap<Hold>();
-  /** By node of the backend (one where it has none), as long as there is something to renew. */
-  private readonly lanes = new Map<unknown, Lane>();
   private wakeAt = Number.POSITIVE_INFINITY;
   private stopTimer: (() => void) | undefined;
 
@@ -81,10 +71,11 @@ export class Renewal {
     this.wakeAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Looks at whoever is due. Where they are many, the event loop gets a turn between some and the next. */
+  /** Looks at whoever is due. Where they are many, some at a time: here and in Redis others have a turn between some and the next. */
   private sweep(): void {
     this.sleep();
     const now = this.clock.now();
+    const due: Hold[] = [];
     for (let count = 0; count < batch; count++) {
       const hold = this.holds.first;
       if (!hold) break;
@@ -94,44 +85,32 @@ export class Renewal {
         // Whatever is due soon travels along: few commands instead of many.
         if (hold.renewAt > now + hold.lease / 12) break;
         hold.renewAt = Number.POSITIVE_INFINITY;
-        this.laneOf(hold).due.add(hold);
+        due.push(hold);
       }
       this.holds.moved(hold);
     }
-    for (const lane of this.lanes.values()) void this.renew(lane);
+    if (due.length > 0) for (const holds of this.byNode(due)) void this.renew(holds, now);
     this.wakeBy(Math.max(this.holds.firstTime, now + 1));
   }
 
-  /** One batch after another: thousands of holds must not take the event loop for themselves, here or in Redis. */
-  private async renew(lane: Lane): Promise<void> {
-    if (lane.busy) return;
-    lane.busy = true;
-    for (let some = this.take(lane); some.length > 0; some = this.take(lane)) {
-      const now = this.clock.now();
-      const replies = await this.backend.renew(some.map((hold) => hold.renewal(now)));
-      some.forEach((hold, index) => {
-        hold.answered(replies[index]!);
-        this.rescheduled(hold);
-      });
-    }
-    // Not kept: nodes come and go.
-    this.lanes.delete(lane.node);
+  private async renew(holds: readonly Hold[], now: number): Promise<void> {
+    const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
+    holds.forEach((hold, index) => {
+      hold.answered(replies[index]!);
+      this.rescheduled(hold);
+    });
   }
 
-  private take(lane: Lane): Hold[] {
-    const some: Hold[] = [];
-    for (const hold of lane.due) {
-      lane.due.delete(hold);
-      // It may be gone by now, or find out that it is.
-      if (this.holds.has(hold) && hold.remaining() > 0 && some.push(hold) === batch) break;
+  /** Where the backend has several: one that is silent must not keep the others waiting. */
+  private byNode(holds: readonly Hold[]): ReadonlyArray<readonly Hold[]> {
+    if (!this.backend.nodeOf) return [holds];
+    const nodes = new Map<unknown, Hold[]>();
+    for (const hold of holds) {
+      const node = this.backend.nodeOf(hold.name);
+      const some = nodes.get(node);
+      if (some) some.push(hold);
+      else nodes.set(node, [hold]);
     }
-    return some;
-  }
-
-  private laneOf(hold: Hold): Lane {
-    const node = this.backend.nodeOf?.(hold.name);
-    let lane = this.lanes.get(node);
-    if (!lane) this.lanes.set(node, (lane = new Lane(node)));
-    return lane;
+    return [...nodes.values()];
   }
 }

@@ -123,28 +123,23 @@ describe('the watchdog', () => {
     expect(v.backend.renewed.length).toBeGreaterThanOrEqual(5_000 * 4);
   });
 
-  it('renews some hundred locks at a time, the next ones when those were answered, and leaves out who has gone meanwhile', async () => {
+  it('renews some hundred locks at a time, and leaves out who has gone meanwhile', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
       Array.from({ length: 600 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
     );
     const batches: number[] = [];
     const asked = new Set<string>();
-    const answers: Array<() => void> = [];
-    v.backend.onRenew = async (holds) => {
+    v.backend.onRenew = (holds) => {
       batches.push(holds.length);
       for (const { name } of holds) asked.add(name);
-      await new Promise<void>((answer) => answers.push(answer));
-      return holds.map(({ lease }) => v.backend.renewal(lease));
+      // A batch that is not answered keeps no other one waiting.
+      return new Promise(() => undefined);
     };
-    await v.clock.advance(3_010);
+    await v.clock.advance(3_000);
     expect(batches).toEqual([250]);
     await locks.find(({ key }) => !asked.has(key))!.release();
-    answers[0]!();
-    await settled();
-    expect(batches).toEqual([250, 250]);
-    answers[1]!();
-    await settled();
+    await v.clock.advance(10);
     expect(batches).toEqual([250, 250, 99]);
     expect(asked.size).toBe(599);
   });
