@@ -93,7 +93,10 @@ export function generate(directory) {
     return `  ${camelCase(name)}: {\n    source: \`${literal}\`,\n    sha1: '${sha1}',\n  },\n`;
   });
   const shared = [...includes].map(([name, { literal }]) => `const ${camelCase(name)} = \`${literal}\`;\n`);
-  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\n${shared.join('')}export const scripts = {\n${entries.join('')}} as const;\n`;
+  // With a type of its own: else the declarations that are shipped would hold every script once more.
+  const names = files.map((name) => `'${camelCase(name)}'`).join(' | ');
+  const type = `Readonly<Record<${names}, { readonly source: string; readonly sha1: string }>>`;
+  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

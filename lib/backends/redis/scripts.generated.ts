@@ -341,7 +341,7 @@ end
 end
 return 'queued ' .. rest .. ' ' .. redis.call('ZRANK', queue_key, claim) .. ' ' .. standing
 end`;
-export const scripts = {
+export const scripts: Readonly<Record<'acquire' | 'adopt' | 'inspect' | 'release' | 'renew' | 'revoke' | 'share', { readonly source: string; readonly sha1: string }>> = {
   acquire: {
     source: `local channel_prefix = ARGV[2]
 ${clock}
@@ -756,4 +756,4 @@ end
 return reply`,
     sha1: '666bbb48ea0ee0bc88beaf3486fc29c8b95569b3',
   },
-} as const;
+};
