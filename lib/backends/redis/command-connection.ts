@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { LockLog } from '../../core/lock-log.js';
 import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
+import { AnswerWatch } from './answer-watch.js';
 import { addressOf, breakConnection, endConnection, samePeer, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
 import { type ScriptName, callScript } from './script-command.js';
@@ -24,13 +25,7 @@ export class CommandConnection {
   /** Local ms at which the server was started, at the latest; only known of a node that is asked for it. */
   upSince: number | undefined;
 
-  /** Sending times of the commands under way, oldest at `first`: Redis answers in order. */
-  private sent: number[] = [];
-  private first = 0;
-  private watching = false;
-  /** Commands that have ended, and how many had when the oldest one got more time after a stall. */
-  private ended = 0;
-  private spared = -1;
+  private readonly answers: AnswerWatch;
   private closed = false;
   private lastError: unknown;
   private silentSince: number | undefined;
@@ -50,6 +45,10 @@ export class CommandConnection {
     private readonly shard?: { wentDown(): void },
   ) {
     this.address = addressOf(redis);
+    this.answers = new AnswerWatch(commandTimeout, () => {
+      this.lastError = redisReasons.noAnswer(commandTimeout);
+      this.reset();
+    });
     redis.on('error', (error) => {
       // What a sentinel said before tells more than that none of them helped.
       if (!(this.lastError && error.message.startsWith('All sentinels'))) this.lastError = error;
@@ -114,7 +113,7 @@ export class CommandConnection {
    * @param args keys, then arguments
    */
   run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
-    this.begin();
+    this.answers.begin();
     return callScript(this.redis, name, keyCount, args).then(this.answered, this.failed);
   }
 
@@ -128,7 +127,7 @@ export class CommandConnection {
 
   /** One step over the keys of the server. */
   scan(cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]> {
-    this.begin();
+    this.answers.begin();
     return this.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count).then(this.answered, this.failed) as Promise<
       [string, string[]]
     >;
@@ -141,13 +140,13 @@ export class CommandConnection {
 
   /** Which node of the cluster serves which slots, as this one knows it: CLUSTER SLOTS. */
   slots(): Promise<unknown> {
-    this.begin();
+    this.answers.begin();
     return this.redis.cluster('SLOTS').then(this.answered, this.failed);
   }
 
   /** How many replicas have what was sent on this connection: answered when `count` have, or after `timeout` ms. */
   copies(count: number, timeout: number): Promise<number> {
-    this.begin();
+    this.answers.begin();
     return this.redis.wait(count, timeout).then(this.answered, this.failed) as Promise<number>;
   }
 
@@ -187,7 +186,7 @@ export class CommandConnection {
   private async setUp(): Promise<void> {
     this.serverClock.forget();
     const sentAt = performance.now();
-    this.begin();
+    this.answers.begin();
     try {
       const [time] = await Promise.all([
         this.redis.time() as unknown as Promise<Array<string | number>>,
@@ -204,7 +203,7 @@ export class CommandConnection {
       this.stopPause = setTimeout(() => this.reset(), refusedPause).unref();
       return this.wakeWaiters();
     } finally {
-      this.end();
+      this.answers.end();
     }
     if (this.closed) return;
     if (this.told) this.log.log(this.lines.back(this.address));
@@ -258,55 +257,13 @@ export class CommandConnection {
   }
 
   private readonly answered = (reply: unknown): unknown => {
-    this.end();
+    this.answers.end();
     return reply;
   };
 
   private readonly failed = (error: unknown): never => {
-    this.end();
+    this.answers.end();
     this.lookAt(error);
     throw error;
   };
-
-  private begin(): void {
-    this.sent.push(performance.now());
-    this.watch(this.commandTimeout);
-  }
-
-  private end(): void {
-    this.ended++;
-    this.first++;
-    if (this.first === this.sent.length) {
-      this.sent = [];
-      this.first = 0;
-    } else if (this.first > 1000) {
-      this.sent = this.sent.slice(this.first);
-      this.first = 0;
-    }
-  }
-
-  /** One timer for all commands: it looks at the oldest one. Left running when nothing is under way, it ends by itself. */
-  private watch(delay: number): void {
-    if (this.watching) return;
-    this.watching = true;
-    const due = performance.now() + delay;
-    setTimeout(() => {
-      // A stalled event loop fires timers before it reads answers that are there already: read first, judge then.
-      setImmediate(() => {
-        this.watching = false;
-        const oldest = this.sent[this.first];
-        if (oldest === undefined) return;
-        const now = performance.now();
-        const rest = oldest + this.commandTimeout - now;
-        if (rest > 0) return this.watch(rest);
-        if (now - due > this.commandTimeout / 4 && this.spared !== this.ended) {
-          // The loop stood still, and may have sent the command only now: it gets its whole time once more.
-          this.spared = this.ended;
-          return this.watch(this.commandTimeout);
-        }
-        this.lastError = redisReasons.noAnswer(this.commandTimeout);
-        this.reset();
-      });
-    }, delay).unref();
-  }
 }
