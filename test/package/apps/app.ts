@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, type Duration, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 
 /** What a user writes first. Compiled as ESM and as CommonJS, run on Nest 11 and on Nest 12, against a real Redis. */
 @Injectable()
@@ -16,6 +16,13 @@ class Shop {
 
 @Module({ imports: [RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' })], providers: [Shop] })
 class AppModule {}
+
+/** Durations are checked by the user's compiler too: where the types of `ms` are not installed, anything would do. */
+export const durations: { wait: Duration; lease: Duration } = {
+  wait: '2 minutes',
+  // @ts-expect-error no unit of time
+  lease: '5 parsecs',
+};
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: ['error', 'warn'] });
