@@ -1,31 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { resolveAdoption } from '../../lib/core/options.js';
 import { readTicket } from '../../lib/core/ticket.js';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from './support/conditions.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { LockProcess } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { ServerView } from './support/server-view.js';
+import { oneRedis } from './support/one-redis.js';
+import type { ServerView } from './support/server-view.js';
 
 const WAIT = { wait: '15s' } as const;
 
 describe('handing a lock over when processes die and answers are lost', () => {
   let redis: RedisServer;
   let view: ServerView;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    view = await ServerView.of(redis);
-  });
-  afterAll(async () => {
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-
-  expectNoLeftovers();
-  afterEach(() => view.expectNothingLeft());
+  oneRedis((started) => ({ redis, view } = started));
 
   const adopt = ({ client }: Locker, ticket: string, options = {}) =>
     client.adopt(readTicket(ticket), resolveAdoption(options, client.defaults));

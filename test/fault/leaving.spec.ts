@@ -1,26 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { LockProcess } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { ServerView } from './support/server-view.js';
+import { oneRedis } from './support/one-redis.js';
+import type { ServerView } from './support/server-view.js';
 
 describe('a process that ends', () => {
   let redis: RedisServer;
   let view: ServerView;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    view = await ServerView.of(redis);
-  });
-  afterAll(async () => {
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-  expectNoLeftovers();
-  afterEach(() => view.expectNothingLeft());
+  oneRedis((started) => ({ redis, view } = started));
 
   it('rejects its waiters at once, lets the running work end, and then gives back what was held', async () => {
     const [mine, theirs] = [uniqueName(), uniqueName()];

@@ -1,31 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { rejection, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
 import { LateLink } from './support/late-link.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { Monitor, ServerView } from './support/server-view.js';
+import { oneRedis } from './support/one-redis.js';
+import { Monitor, type ServerView } from './support/server-view.js';
 
 const COMMAND_TIMEOUT = 300;
 
 describe('a link that breaks, stalls or loses bytes', () => {
   let redis: RedisServer;
   let view: ServerView;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    view = await ServerView.of(redis);
-  });
-
-  afterAll(async () => {
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-
-  expectNoLeftovers();
-  afterEach(() => view.expectNothingLeft());
+  oneRedis((started) => ({ redis, view } = started));
 
   const behind = (proxy: TcpProxy): Promise<Locker> => Locker.to(proxy.url, { commandTimeout: COMMAND_TIMEOUT });
 

@@ -1,33 +1,14 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
 import { rejection, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { keys, ServerView } from './support/server-view.js';
+import { redisOfEachTest } from './support/one-redis.js';
+import { keys } from './support/server-view.js';
 
 describe('a Redis that goes, comes back, loads or hangs', () => {
-  let redis: RedisServer | undefined;
-  let view: ServerView | undefined;
-
-  async function start(args: string[] = []): Promise<{ redis: RedisServer; view: ServerView }> {
-    redis = await startRedis({ args });
-    view = await ServerView.of(redis);
-    return { redis, view };
-  }
-
-  beforeEach(() => {
-    redis = view = undefined;
-  });
-  afterEach(async () => {
-    await view?.expectNothingLeft();
-    await view?.[Symbol.asyncDispose]();
-    await redis?.stop();
-  });
-  // Behind the hook above: the test's own line is no leftover.
-  expectNoLeftovers();
+  const start = redisOfEachTest();
 
   it('killed with the end of its journal torn off: the holder is told, tokens go on rising', async () => {
     const { redis, view } = await start(['--appendonly', 'yes', '--appendfsync', 'always']);

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
 import { Outcome, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { LockProcess, type LockState } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { Monitor, ServerView } from './support/server-view.js';
+import { oneRedis } from './support/one-redis.js';
+import { Monitor, type ServerView } from './support/server-view.js';
 
 /** Longer than every lease in here, far shorter than the poll: who waits longer was forgotten. */
 const WAIT = '15s';
@@ -15,19 +15,7 @@ const WAIT = '15s';
 describe('a process that dies, stops or hangs', () => {
   let redis: RedisServer;
   let view: ServerView;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    view = await ServerView.of(redis);
-  });
-
-  afterAll(async () => {
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-
-  expectNoLeftovers();
-  afterEach(() => view.expectNothingLeft());
+  oneRedis((started) => ({ redis, view } = started));
 
   it.each([
     ['with a fixed lease', { lease: 1500, renew: false }],

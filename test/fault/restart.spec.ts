@@ -1,32 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
 import { Outcome, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { LockProcess } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { ServerView } from './support/server-view.js';
+import { redisOfEachTest } from './support/one-redis.js';
 
 describe('a Redis that restarts while others wait', () => {
-  let redis: RedisServer | undefined;
-  let view: ServerView | undefined;
-
-  async function start(args: string[] = []): Promise<{ redis: RedisServer; view: ServerView }> {
-    redis = await startRedis({ args });
-    view = await ServerView.of(redis);
-    return { redis, view };
-  }
-
-  beforeEach(() => {
-    redis = view = undefined;
-  });
-  afterEach(async () => {
-    await view?.expectNothingLeft();
-    await view?.[Symbol.asyncDispose]();
-    await redis?.stop();
-  });
-  // Behind the hook above: the test's own line is no leftover.
-  expectNoLeftovers();
+  const start = redisOfEachTest();
 
   it('restarted empty: its holder is told, the waiters of all processes get in one by one, tokens go on rising', async () => {
     const { redis, view } = await start();

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
+import { redisOfEachTest } from './support/one-redis.js';
 import { keys, Monitor, ServerView } from './support/server-view.js';
 
 /** There is no such policy. */
@@ -12,18 +12,10 @@ const exists = (policy: string): boolean => policy !== 'allkeys-ttl';
 describe('a Redis that is there but refuses', () => {
   let redis: RedisServer;
   let view: ServerView;
-
+  const start = redisOfEachTest();
   beforeEach(async () => {
-    redis = await startRedis({ args: ['--busy-reply-threshold', '20'] });
-    view = await ServerView.of(redis);
+    ({ redis, view } = await start(['--busy-reply-threshold', '20']));
   });
-  afterEach(async () => {
-    await view.expectNothingLeft();
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-  // Behind the hook above: the test's own line is no leftover.
-  expectNoLeftovers();
 
   describe('for want of memory', () => {
     it.each(['lru', 'lfu', 'random', 'ttl'].flatMap((how) => [`volatile-${how}`, `allkeys-${how}`]).filter(exists))(

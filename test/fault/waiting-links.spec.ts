@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { describe, expect, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
-import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
-import { Monitor, ServerView } from './support/server-view.js';
+import { oneRedis } from './support/one-redis.js';
+import { Monitor, type ServerView } from './support/server-view.js';
 import { splitConnection } from './support/split-connection.js';
 
 const COMMAND_TIMEOUT = 300;
@@ -12,19 +12,7 @@ const COMMAND_TIMEOUT = 300;
 describe('a waiter and a link that breaks, stalls or loses bytes', () => {
   let redis: RedisServer;
   let view: ServerView;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    view = await ServerView.of(redis);
-  });
-
-  afterAll(async () => {
-    await view[Symbol.asyncDispose]();
-    await redis.stop();
-  });
-
-  expectNoLeftovers();
-  afterEach(() => view.expectNothingLeft());
+  oneRedis((started) => ({ redis, view } = started));
 
   it.each([
     ['and the connection is reset', (proxy: TcpProxy) => proxy.reset()],
