@@ -55,6 +55,18 @@ describe('an adoption', () => {
     expect(v.clock.pending).toBe(0);
   });
 
+  it('that was certainly not executed is given up without a word', async () => {
+    const v = new VirtualClient();
+    v.backend.onAdopt = () => {
+      throw new LockUnavailableError('away');
+    };
+    const adopted = watch(adopt(v, { wait: 250 }));
+    await v.clock.advance(10_000);
+    expect(adopted).toMatchObject({ state: 'rejected', reason: { code: 'LOCK_UNAVAILABLE' } });
+    expect(v.backend.released).toEqual([]);
+    expect(v.clock.pending).toBe(0);
+  });
+
   it.each(['gone', 'taken'] as const)(
     'that comes too late (%s) holds nothing and gives nothing back',
     async (reply) => {
@@ -67,11 +79,14 @@ describe('an adoption', () => {
     },
   );
 
-  it('whose lease was over before it was heard is none', async () => {
+  it('whose lease was over before it was heard is none, and nothing that the shutdown waits for', async () => {
     const v = new VirtualClient();
     v.backend.onAdopt = () => ({ validUntil: v.clock.now() });
     await expect(adopt(v)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
     expect(v.backend.released).toHaveLength(1);
+    const shutdown = watch(v.client.shutdown(60_000));
+    await settled();
+    expect(shutdown.state).toBe('resolved');
   });
 
   it('is refused once the client is shut down, also between two tries', async () => {
@@ -138,6 +153,7 @@ describe('a hold that was exported', () => {
   it('is given back by nothing that still comes for its claim: a message, or a question that fails late', async () => {
     const v = new VirtualClient();
     const late = deferred<AcquireReply>();
+    const another = await v.acquire('b');
     v.letWait();
     const waiting = v.acquire('a', { wait: '1m' });
     await settled();
@@ -148,22 +164,24 @@ describe('a hold that was exported', () => {
     v.push();
     const lock = await waiting;
     const ticket = await lock.export();
+    await v.clock.advance(1);
+    await another.export();
     v.push();
     late.reject(unanswered());
     await settled();
     await v.clock.advance(1_000);
     expect(v.backend.released).toEqual([]);
     expect(readTicket(ticket).holds).toEqual([
-      { name: 'a', claim: v.backend.acquired[0]!.claim, fencingToken: lock.fencingToken },
+      { name: 'a', claim: v.backend.acquired.at(-1)!.claim, fencingToken: lock.fencingToken },
     ]);
     // Its lease is over: what comes now for that claim is given back as ever.
     await v.clock.advance(120_000);
-    const { claim } = v.backend.acquired[0]!;
+    const left = v.backend.acquired.at(-1)!;
     v.backend.onAcquire = (request) => v.backend.grant(request.lease);
     await (await v.acquire('c')).export();
-    v.push({ claim: v.backend.acquired[0]! });
+    v.push({ claim: left });
     await settled();
-    expect(v.backend.released.at(-1)).toMatchObject({ name: 'a', claim });
+    expect(v.backend.released.at(-1)).toMatchObject({ name: 'a', claim: left.claim });
   });
 
   it('does not keep its client from shutting down, and leaves no timer', async () => {
