@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { resolveOptions } from '../../lib/core/options.js';
+import { resolveAdoption, resolveOptions } from '../../lib/core/options.js';
+import { readTicket } from '../../lib/core/ticket.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { expectNoLeftovers } from './support/leftovers.js';
@@ -132,6 +133,27 @@ describe('locks that a replica must have', () => {
     await until('the waiter got in', () => waiting.settled);
     expect(waiting.value!.fencingToken).toBeGreaterThan(held.fencingToken);
     await waiting.value!.release();
+  });
+
+  it('are adopted only when it confirms that; what it does not confirm is given back', async () => {
+    await using before = await Locker.to(redis.url, options);
+    await using after = await Locker.to(redis.url, options);
+    const name = uniqueName();
+    const [ticket, other] = [
+      await (await before.acquire(name)).export(),
+      await (await before.acquire(uniqueName())).export(),
+    ];
+    replica.pause();
+    const terms = resolveAdoption({ wait: 0 }, after.client.defaults);
+    const error = await rejection(after.client.adopt(readTicket(ticket), terms));
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true, key: name });
+    expect(error.message).toContain('0 of 1 replicas confirmed that within 600 ms');
+    await until('it was given back', async () => (await view.holder(name)) === undefined);
+    replica.resume();
+    await caughtUp();
+    const adopted = await after.client.adopt(readTicket(other), after.client.defaults);
+    expect(adopted.isHeld).toBe(true);
+    await adopted.release();
   });
 
   it('are told of at the start where there are too few, and refused where WAIT is not permitted', async () => {
