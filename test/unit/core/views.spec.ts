@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HolderSnapshot } from '../../../lib/core/lock-backend.js';
+import type { Hold } from '../../../lib/core/hold.js';
+import { LockViews } from '../../../lib/core/lock-views.js';
+import { KeptLog } from '../../support/kept-log.js';
+import { ScriptedBackend } from '../../support/scripted-backend.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+const snapshotOf = (claim: string): HolderSnapshot => {
+  return { claim, fencingToken: 1, heldFor: 10, leaseLeft: 20_000, state: 'full', permits: 1 };
+};
+const [first, second] = ['first.web.1:0:Report.daily', 'second.web.2:0:Report.weekly'] as const;
+
+/** Views on a backend that tells of these holders, and takes the lock from whom it is told to. */
+const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string[][], holds = [] as Hold[] } = {}) => {
+  const clock = new VirtualClock();
+  const log = new KeptLog();
+  const backend = Object.assign(new ScriptedBackend(clock), {
+    inspect: async () => ({ kind: 'shared' as const, limit: undefined, holders: holders.map(snapshotOf), waiters: [] }),
+    revoke: async () => revoked,
+    async *list() {
+      yield* listed;
+    },
+  });
+  return { log, views: new LockViews({ backend, clock, log, id: 'operator.web.9', holds }) };
+};
+
+describe('a forced release', () => {
+  it('that came too late has taken nothing, says so, and is written down nowhere', async () => {
+    const { log, views } = viewsOf([first], { revoked: [] });
+    expect(await views.forceRelease('a')).toBe(false);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('names those who lost the lock by it, not those who were seen and had ended by then', async () => {
+    const { log, views } = viewsOf([first, second], { revoked: [second] });
+    expect(await views.forceRelease('a')).toBe(true);
+    expect(log.lines).toHaveLength(1);
+    expect(log.lines[0]).toContain('Report.weekly (web, process 2)');
+    expect(log.lines[0]).not.toContain('Report.daily');
+  });
+
+  it('of a lock of the own process names who has it by now, whoever asked for it', async () => {
+    const lost: string[] = [];
+    const holds: Hold[] = [];
+    const lose = (reason: string): void => {
+      lost.push(reason);
+      holds.length = 0;
+    };
+    const hold = { claim: { claim: first }, fencingToken: 7, acquiredAt: 0, where: 'Report.monthly', lose };
+    holds.push(hold as unknown as Hold);
+    const { log, views } = viewsOf([first], { holds });
+    expect((await views.inspect('a')).holders).toMatchObject([{ method: 'Report.monthly', fencingToken: 7 }]);
+    expect(await views.forceRelease('a')).toBe(true);
+    expect(lost).toEqual(['revoked']);
+    expect(log.lines[0]).toContain('Report.monthly');
+  });
+});
+
+describe('a list', () => {
+  it('tells a name once, however often the backend comes across it', async () => {
+    const { views } = viewsOf([], { listed: [['a', 'b', 'a'], [], ['b', 'c']] });
+    const names: string[] = [];
+    for await (const name of views.list()) names.push(name);
+    expect(names).toEqual(['a', 'b', 'c']);
+  });
+});

@@ -1,0 +1,56 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LockTable } from '../../../lib/backends/memory/lock-table.js';
+
+const name = 'report';
+let now: number;
+let told: string[];
+let table: LockTable;
+
+beforeEach(() => {
+  now = 1_000_000;
+  told = [];
+  table = new LockTable(() => now, {
+    hears: () => true,
+    publish: (_client, { claim }) => told.push(`granted ${claim}`),
+    revoked: (_client, { claim }) => told.push(`revoked ${claim}`),
+  });
+});
+
+const ask = (claim: string) =>
+  table.acquire({
+    ...{ name, claim, kind: 'exclusive', permits: 1, limit: 0, lease: 20_000, reserve: 0, patience: 10_000 },
+  });
+const look = () => {
+  const { holders, waiters } = table.snapshot(name, 10);
+  return { holders: holders.map(({ claim }) => claim), waiters: waiters.map(({ claim }) => claim) };
+};
+
+describe('the lock table in memory', () => {
+  it('tells of no waiter that has not asked for longer than its patience', () => {
+    ask('a:0');
+    ask('b:0');
+    now += 10_000;
+    expect(look()).toEqual({ holders: ['a:0'], waiters: ['b:0'] });
+    now += 1;
+    expect(look()).toEqual({ holders: ['a:0'], waiters: [] });
+  });
+
+  it('tells whom it takes a lock from, and lets nobody wait on who was handed it and has not been heard of', () => {
+    ask('a:0');
+    ask('b:0');
+    table.release(name, 'a:0');
+    expect(look()).toEqual({ holders: ['b:0'], waiters: [] });
+    expect(table.revoke(name, table.snapshot(name, 0).holders)).toEqual(['b:0']);
+    expect(told).toEqual(['granted b:0', 'revoked b:0']);
+    expect(look()).toEqual({ holders: [], waiters: [] });
+  });
+
+  it('moves no hold that was given up and is only kept (minHold)', () => {
+    ask('a:0');
+    const [{ fencingToken } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
+    table.release(name, 'a:0', 5_000);
+    const adoption = { name, claim: 'b:0', from: 'a:0', fencingToken, lease: 20_000, giveUpAt: 0 };
+    expect(['gone', 'taken']).toContain(table.adopt(adoption));
+    expect(look().holders).toEqual(['a:0']);
+  });
+});
