@@ -53,4 +53,13 @@ describe('the lock table in memory', () => {
     expect(['gone', 'taken']).toContain(table.adopt(adoption));
     expect(look().holders).toEqual(['a:0']);
   });
+
+  it('moves a hold with a later token of its block, and answers the same when it is asked again', () => {
+    ask('a:0');
+    const [{ fencingToken: token } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
+    table.renew({ name, claim: 'a:0', fencingToken: token, lease: 20_000, reserve: 5 });
+    const adoption = { name, claim: 'b:0', from: 'a:0', fencingToken: token + 2, lease: 20_000, giveUpAt: 0 };
+    for (let times = 0; times < 2; times++) expect(table.adopt(adoption)).toEqual({ rest: 20_000 });
+    expect(table.snapshot(name, 0).holders).toMatchObject([{ claim: 'b:0', fencingToken: token + 2 }]);
+  });
 });
