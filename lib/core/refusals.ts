@@ -99,7 +99,7 @@ export const losses = {
       key,
       where,
       'revoked',
-      'Redis no longer knows this holder (released by force, flushed, evicted, deleted or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
+      'Redis no longer knows this holder (released by force, flushed, evicted, deleted, restarted without its data, or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
     ),
 
   /** `max-hold`: the work hangs, or `maxHold` is too short. The lock runs out by itself. */

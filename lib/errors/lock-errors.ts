@@ -85,7 +85,7 @@ export class LockUpgradeError extends LockError {
 /**
  * Why a lock was lost:
  * `expired` – its lease ran out before it was released or renewed;
- * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted by force, lost in a failover);
+ * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted, restarted without its data, lost in a failover, or released by force);
  * `max-hold` – the hold reached `maxHold`;
  * `shutdown` – the application ended before the work did;
  * `released` – it was asked for something after its own `release()`;

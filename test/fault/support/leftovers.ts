@@ -28,8 +28,7 @@ export function expectNoLeftovers(): void {
   afterEach(async () => {
     await until(
       `timers, sockets and listeners as before (${JSON.stringify(before)})`,
-      // One timer more is until's own.
-      () => Object.entries(count()).every(([kind, now]) => now <= (before[kind] ?? 0) + (kind === 'Timeout' ? 1 : 0)),
+      () => Object.entries(count()).every(([kind, now]) => now <= (before[kind] ?? 0)),
       3000,
     ).catch((error: unknown) => {
       throw new Error(`left: ${JSON.stringify(count())}`, { cause: error });
