@@ -28,9 +28,15 @@ export interface KeySpace {
   readonly own: string;
 }
 
+const withRecord = (record: string): [record: string, queue: string, waiters: string] => [
+  record,
+  record + queueSuffix,
+  record + waitersSuffix,
+];
+
 /** The KEYS of a script for one name. */
 export function keysOfOne(register: string, record: string): string[] {
-  return [register, record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
+  return [register, ...withRecord(record)];
 }
 
 export function keySpace(prefix: string): KeySpace {
@@ -41,10 +47,7 @@ export function keySpace(prefix: string): KeySpace {
   const recordOf = (name: string): string =>
     name.startsWith('}') || name.startsWith(':') ? `${prefix}{:${name}}` : `${prefix}{${name}}`;
   return {
-    forLock(name) {
-      const record = recordOf(name);
-      return [record, `${record}${queueSuffix}`, `${record}${waitersSuffix}`];
-    },
+    forLock: (name) => withRecord(recordOf(name)),
     forScript(claims) {
       const count = claims.length;
       const keys = [register];

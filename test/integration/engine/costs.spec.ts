@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { KeptLog } from '../../support/kept-log.js';
-import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { connectTo, Engine, unique } from './engine.js';
+import type { RedisServer } from '../../support/redis-server.js';
+import { Engine, unique } from './engine.js';
+import { serverOfDescribe } from './server-of-describe.js';
 
 /** What the scripts do inside the server: no request, no round trip. `publish` is counted, it reaches another client. */
 const inside = new Set(
@@ -29,14 +30,7 @@ describe('what locks cost, by INFO commandstats', () => {
   let server: RedisServer;
   let admin: Redis;
 
-  beforeAll(async () => {
-    server = await startRedis();
-    admin = connectTo(server.url);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.stop();
-  });
+  serverOfDescribe((started) => ({ server, admin } = started));
 
   it('an uncontended acquire and release are exactly 2 requests, and no subscription', async () => {
     await using a = await Engine.start({ redis: server.url });

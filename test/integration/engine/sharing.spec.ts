@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import type { AcquireReply, LockDemand } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../lib/testing/conformance/party.js';
 import { KeptLog } from '../../support/kept-log.js';
-import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { connectTo, Engine, keysOf, unique, until } from './engine.js';
+import type { RedisServer } from '../../support/redis-server.js';
+import { Engine, keysOf, unique, until } from './engine.js';
+import { serverOfDescribe } from './server-of-describe.js';
 
 const shared: LockDemand = { kind: 'shared', permits: 1, limit: 0 };
 const permits = (limit: number): LockDemand => ({ kind: 'permits', permits: 1, limit });
@@ -14,14 +15,7 @@ describe('shared locks and permits in Redis', () => {
   let server: RedisServer;
   let admin: Redis;
 
-  beforeAll(async () => {
-    server = await startRedis();
-    admin = connectTo(server.url);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.stop();
-  });
+  serverOfDescribe((started) => ({ server, admin } = started));
 
   const join = (keyPrefix: string): Promise<Party> =>
     new Party(new RedisBackend({ redis: server.url, keyPrefix, commandTimeout: 5_000, log: new KeptLog() })).start();

@@ -1,23 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { keySpace } from '../../../lib/backends/redis/keys.js';
 import type { Lock } from '../../../lib/core/lock.js';
-import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { connectTo, Engine, unique } from './engine.js';
+import type { RedisServer } from '../../support/redis-server.js';
+import { Engine, unique } from './engine.js';
+import { serverOfDescribe } from './server-of-describe.js';
 
 describe('locks on Redis, looked at and taken away', () => {
   let server: RedisServer;
   let admin: Redis;
 
-  beforeAll(async () => {
-    server = await startRedis();
-    admin = connectTo(server.url);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.stop();
-  });
+  serverOfDescribe((started) => ({ server, admin } = started));
 
   const commands = async (): Promise<Record<string, number>> => {
     const stats = await admin.info('commandstats');
