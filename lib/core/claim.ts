@@ -176,7 +176,8 @@ export class Claim implements AcquireRequest {
     } else {
       this.phase = 'queued';
       this.owner.queued();
-      this.askAt(this.askAgain ? 0 : reply.askAt);
+      // Nobody here may be ready to wait.
+      if (this.isWanted()) this.askAt(this.askAgain ? 0 : reply.askAt);
     }
   }
 

@@ -288,9 +288,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /** One try that stood behind an open question: the answer is that the lock is somebody else's. */
   private refuseImpatient(): void {
     for (const caller of this.callers) {
-      if (caller.options.wait > 0) continue;
-      this.remove(caller);
-      caller.reject(this.contendedFor(caller.options));
+      if (caller.options.wait === 0) this.leave(caller, this.contendedFor(caller.options));
     }
   }
 }

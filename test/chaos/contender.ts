@@ -87,8 +87,7 @@ export class Contender {
       this.#onTouched();
       const { id, ...touch } = message.touch;
       const { accepted } = this.options.touch(touch);
-      // It may have been killed meanwhile.
-      if (this.worker.process.connected) this.worker.process.send({ answer: { id, accepted } }, () => undefined);
+      this.worker.send({ answer: { id, accepted } });
     } else if ('left' in message) this.#left = message.left;
     else if ('finished' in message) this.#onFinished();
   }

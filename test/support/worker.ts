@@ -67,8 +67,9 @@ export class Worker {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
+  /** To one that has ended: nothing. `exited` and `message()` tell of it. */
   send(message: object | string): void {
-    this.process.send(message);
+    if (this.process.connected) this.process.send(message, () => undefined);
   }
 
   pause(): void {

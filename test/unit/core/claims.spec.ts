@@ -170,6 +170,40 @@ describe('a first question', () => {
     expect(two.state).toBe('pending');
     expect(v.backend.acquired.map(({ enqueue }) => enqueue)).toEqual([false, true]);
   });
+
+  it.each(['queued', 'recovered'] as const)(
+    'of a caller that left, behind which there is only who does not wait, leaves no place in the queue behind (%s)',
+    async (how) => {
+      const v = new VirtualClient();
+      const answer = deferred<AcquireReply>();
+      v.backend.onAcquire = () => answer.promise;
+      const abort = new AbortController();
+      watch(v.acquire('a', { wait: '1m', signal: abort.signal }));
+      const impatient = watch(v.acquire('a', { wait: 0 }));
+      abort.abort();
+      await settled();
+      if (how === 'recovered') v.backend.events.recovered();
+      answer.resolve({ status: 'queued', askAt: v.clock.now() + 5_000 });
+      await settled();
+      expect(impatient.reason).toMatchObject({ code: 'LOCK_CONTENDED' });
+      expect(v.backend.log).toEqual(['acquire a', 'release a']);
+      await v.clock.advance(60_000);
+      expect(v.backend.log).toEqual(['acquire a', 'release a']);
+      expect(v.clock.pending).toBe(0);
+    },
+  );
+
+  it('whose answer is to wait, though too many do here, leaves neither a place nor a timer behind', async () => {
+    const v = new VirtualClient({ maxWaiters: 1 });
+    v.letWait();
+    const other = watch(v.acquire('b', { wait: 10 }));
+    await settled();
+    await expect(v.acquire('a')).rejects.toMatchObject({ code: 'LOCK_QUEUE_FULL' });
+    await v.clock.advance(10);
+    expect(other.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    expect(v.backend.log).toEqual(['acquire b', 'acquire a', 'release a', 'release b']);
+    expect(v.clock.pending).toBe(0);
+  });
 });
 
 describe('a pushed grant', () => {
