@@ -147,8 +147,8 @@ class Link {
 
   reset(): void {
     this.#forget();
-    this.client.resetAndDestroy();
-    this.server.resetAndDestroy();
+    resetSocket(this.client);
+    resetSocket(this.server);
   }
 
   get holdsBack(): boolean {
@@ -164,7 +164,7 @@ class Link {
       deliver();
       this.server.end();
     };
-    this.client.resetAndDestroy();
+    resetSocket(this.client);
   }
 
   /** Delivers what was delayed. */
@@ -213,6 +213,12 @@ class Link {
   #forget(): void {
     for (const late of [...this.#late.toServer.splice(0), ...this.#late.toClient.splice(0)]) clearTimeout(late.timer);
   }
+}
+
+/** Where a farewell is under way, Node's `resetAndDestroy` neither resets nor destroys, and the process never ends. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 async function listening(port: number): Promise<Server> {
