@@ -285,10 +285,10 @@ export class LockTable {
 
   private granted({ queue, holders }: Entry, holder: Holder, now: number, lease: number, reserve: number): Answer {
     if (!holder.confirmed) {
-      // It fetches a grant that was pushed to it: it is alive, so it gets its whole lease now.
+      // It fetches a grant that was pushed to it: it is alive, so it gets its whole lease now; no less than the message has promised.
       queue.delete(holder.claim);
       holder.confirmed = true;
-      holder.endsAt = now + lease;
+      holder.endsAt = Math.max(holder.endsAt, now + lease);
     }
     const { fencingToken, endsAt } = holder;
     const tokensUntil = this.raise(fencingToken + reserve);

@@ -280,7 +280,7 @@ if holder == claim then
 token = tonumber(token)
 if state == 'provisional' then
 leave_queue(claim)
-expiry, state = now_ms + lease, 'full'
+expiry, state = math.max(expiry, now_ms + lease), 'full'
 end
 pcall(write, claim, token, expiry, state)
 return granted(token, expiry - now_ms, raise_register(token + reserve))
@@ -292,7 +292,7 @@ local own
 token, state, own = read_sharer(claim)
 if state == 'provisional' then
 redis.call('HDEL', waiters_key, claim)
-expiry, state = now_ms + lease, 'full'
+expiry, state = math.max(expiry, now_ms + lease), 'full'
 end
 prolong(claim, expiry, token, state, own)
 return granted(token, expiry - now_ms, token)
@@ -395,7 +395,7 @@ choose(asked[1])
 reply[1 + asked[1]] = isolated(ask, unpack(asked, 2))
 end
 return reply`,
-    sha1: '76d6a49ad42feb14f52773ca6b28d57d4475de1f',
+    sha1: 'b6843c8c5246ac8894d8bd8c048df08f0d8560a9',
   },
   adopt: {
     source: `${clock}
@@ -754,6 +754,6 @@ choose(position)
 reply[1 + position] = isolated(ask, claim, lease, 0, patience, demand)
 end
 return reply`,
-    sha1: '666bbb48ea0ee0bc88beaf3486fc29c8b95569b3',
+    sha1: 'bbd8a53b8685f74aef015318b360f8511c3ff0eb',
   },
 };

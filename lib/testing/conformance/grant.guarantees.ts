@@ -56,6 +56,14 @@ export function pushedGrants(bench: BackendBench): void {
       if (reply.status === 'granted') expect(reply.validUntil).toBeGreaterThan(waiter.validUntil + 10_000);
     });
 
+    inOrder('is not cut short by a question that asks for less: its message may be believed already (G1)', async () => {
+      const { b, waiter } = await handOver(20_000);
+      // Another caller has taken the place in the queue over, and its question and the message crossed.
+      const reply = await b.ask(waiter, { lease: 500 });
+      expect(reply).toMatchObject({ status: 'granted', fencingToken: waiter.fencingToken });
+      if (reply.status === 'granted') expect(reply.validUntil).toBeGreaterThan(waiter.validUntil - 1_000);
+    });
+
     it('leaves the queue with its confirmation: after the lease its claim is nobody', async () => {
       const { name, b, waiter } = await handOver(300);
       expect(await b.renew(waiter, 310)).not.toBe('unanswered');

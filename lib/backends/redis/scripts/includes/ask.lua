@@ -20,9 +20,10 @@ local function ask(claim, lease, reserve, patience, demand)
     if holder == claim then
       token = tonumber(token)
       if state == 'provisional' then
-        -- The holder fetches a grant that was pushed to it: it is alive, so it gets its whole lease now.
+        -- The holder fetches a grant that was pushed to it: it is alive, so it gets its whole lease now; no less than the message has promised,
+        -- which was for a caller that wanted longer, perhaps.
         leave_queue(claim)
-        expiry, state = now_ms + lease, 'full'
+        expiry, state = math.max(expiry, now_ms + lease), 'full'
       end
       -- Written in any case: WAIT asks for what its own connection has written, and the grant may be an earlier connection's. It stands
       -- also where there is no memory to write.
@@ -36,7 +37,7 @@ local function ask(claim, lease, reserve, patience, demand)
       token, state, own = read_sharer(claim)
       if state == 'provisional' then
         redis.call('HDEL', waiters_key, claim)
-        expiry, state = now_ms + lease, 'full'
+        expiry, state = math.max(expiry, now_ms + lease), 'full'
       end
       prolong(claim, expiry, token, state, own)
       return granted(token, expiry - now_ms, token)
