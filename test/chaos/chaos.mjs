@@ -19,7 +19,7 @@ console.log(`npm run test:chaos -- --seed ${values.seed} --minutes ${values.minu
 const { code } = await runNode(
   [
     ...['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', tool('jest', 'bin', 'jest.js')],
-    ...['--selectProjects', 'chaos', '--testPathPatterns', 'chaos.spec', '-t', 'of a random seed'],
+    ...['--selectProjects', 'chaos', '--testPathPatterns', 'chaos.spec', '-t', 'under the faults of seed'],
   ],
   { echo: true, cwd: root, env: { CHAOS_SEED: values.seed, CHAOS_MINUTES: values.minutes } },
 );

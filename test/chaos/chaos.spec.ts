@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Outcome, run } from './run.js';
 
-/** Set by chaos.mjs; without it a short run, each time with other faults. */
-const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+/** Set by chaos.mjs; without it a short run of two: the second has found a caller that took its process down. */
+const seeds = process.env['CHAOS_SEED'] === undefined ? [1, 667_689] : [Number(process.env['CHAOS_SEED'])];
 const minutes = Number(process.env['CHAOS_MINUTES'] ?? 0.06);
 
 /** Everything beside the faults: processes that start, a last round in which everybody gets every lock. */
@@ -17,15 +17,9 @@ function expectNothingBroken({ violations, report, summary, history }: Outcome):
 }
 
 describe('four processes, and whatever may go wrong with them, their links, and Redis', () => {
-  it(
-    'no promise is broken under the faults of a fixed seed',
-    async () => expectNothingBroken(await run({ seed: 1, minutes: 0.06 })),
-    beside,
-  );
-
-  it(
-    `no promise is broken under the faults of a random seed (${seed})`,
-    async () => expectNothingBroken(await run({ seed, minutes })),
+  it.each(seeds)(
+    'no promise is broken under the faults of seed %i',
+    async (seed) => expectNothingBroken(await run({ seed, minutes })),
     minutes * 60_000 + beside,
   );
 });

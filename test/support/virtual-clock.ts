@@ -15,6 +15,9 @@ export class VirtualClock implements Clock {
   private time = 1_000;
   private readonly timers = new Set<Timer>();
 
+  /** @param settle what time waits for before it goes on; left out: promise jobs, not messages under way */
+  constructor(private readonly settle = settled) {}
+
   now(): number {
     return this.time;
   }
@@ -38,7 +41,7 @@ export class VirtualClock implements Clock {
   /** Time passes; whatever falls due runs at its time, and what it started settles before time goes on. */
   async advance(ms: number): Promise<void> {
     const end = this.time + ms;
-    await settled();
+    await this.settle();
     let instant = this.time;
     let runs = 0;
     for (let next = this.first(); next && next.at <= end; next = this.first()) {
@@ -48,7 +51,7 @@ export class VirtualClock implements Clock {
       instant = this.time;
       this.timers.delete(next);
       next.fn();
-      await settled();
+      await this.settle();
     }
     this.time = end;
   }

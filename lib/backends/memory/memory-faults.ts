@@ -59,7 +59,7 @@ export class MemoryFaults {
   }
 
   /**
-   * The next commands reach the server this much later. After `commandTimeout` their callers give them up as uncertain, and the
+   * The next commands reach the server this much later; those behind may overtake them. After `commandTimeout` their callers give them up as uncertain, and the
    * server refuses an acquisition that comes even later. @param count default 1
    */
   delayCommands(duration: Duration, count = 1): void {

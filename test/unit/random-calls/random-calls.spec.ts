@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Call, call, fault } from './calls.js';
+import { Run, type Seen } from './run.js';
+
+/** Left out: the same calls and faults each time. Given: as many runs, each time with others. */
+const asked = process.env['RANDOM_RUNS'];
+const runs = Number(asked ?? 300);
+const seed = asked === undefined ? 1 : Date.now() % 2 ** 31;
+
+/** What a quorum does not provide is asked for otherwise. */
+const ofQuorum = (one: Call): Call => ({
+  ...one,
+  names: one.names.map((name) => (name === 'gate' ? 'a' : name)),
+  atLast: one.atLast === 'hand over' ? 'renew' : one.atLast,
+});
+
+describe.each([
+  ['one place of locks', { servers: 1, slow: false }, (one: Call) => one],
+  ['one place of locks that answers slowly', { servers: 1, slow: true }, (one: Call) => one],
+  ['a quorum of three', { servers: 3, slow: false }, ofQuorum],
+])('clients of %s, over random calls and faults', (_, place, forPlace) => {
+  it(
+    'answer every call, let nobody in beside who is certain, throw nothing out of a timer, and leave nothing behind',
+    async () => {
+      const seen: Seen = { granted: 0, lost: 0, outcomes: new Map() };
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(call, { minLength: 2, maxLength: 16, size: 'max' }),
+          fc.array(fault, { maxLength: 5, size: 'max' }),
+          fc.nat(),
+          async (calls, faults, pauses) => {
+            const run = new Run(seen, { ...place, seed: pauses, calls: calls.map(forPlace), faults });
+            await run.end();
+            expect(run.broken).toEqual([]);
+          },
+        ),
+        { numRuns: runs, seed },
+      );
+      // The runs were no empty ones.
+      expect(seen.granted).toBeGreaterThan(runs);
+      expect(seen.lost).toBeGreaterThan(runs / 10);
+      for (const outcome of ['worked', 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'AbortError'])
+        expect([outcome, seen.outcomes.get(outcome)]).toEqual([outcome, expect.any(Number)]);
+    },
+    runs * 100,
+  );
+});
