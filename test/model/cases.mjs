@@ -195,6 +195,18 @@ export const scenarios = [
   },
   {
     model: 'handoff',
+    title: 'a place in the queue that is taken over by a caller with a shorter lease',
+    flags: ['-DPOLLS=1', '-DBRIEFCALLER', '-DF=0', '-DNOTOKENS'],
+    mutants: [
+      {
+        without: 'NO_NEVERSHORTEN',
+        breaks: 'one holder, and nobody believes in a lease that he has not',
+        title: 'a question that may cut short the grant whose message it crosses (acquire.lua)',
+      },
+    ],
+  },
+  {
+    model: 'handoff',
     title: 'leases shorter than a command may take',
     flags: ['-DCT=3', '-DRENS=1', '-DF_RESET', '-DMAXT=5'],
     mutants: [

@@ -20,9 +20,9 @@
 /* --- what it does --- */
 #define ROOM(c) (len(cmd[c]) < 3)
 
-inline ask(c) {                                                        /* claim.ts ask(); latestUseful() */
+inline ask(c, b) {                                                     /* claim.ts ask(); latestUseful() */
   printf("t%d client %d asks (claim %d)\n", now, c, cl[c]);
-  cmd[c]!ACQ,cl[c],now,now + CT + diff[c],0; out[cl[c]] = 1; asksoon[c] = 0
+  cmd[c]!ACQ,cl[c],now,now + CT + diff[c],b; out[cl[c]] = 1; asksoon[c] = 0
 }
 #define AGAIN(c, z) (ph[c] != DEAD && (rel[z] == 2 || (rel[z] == 3 && now >= late[z])))
 inline close(c) {                                                      /* claim.ts release() or abandon(): nothing but the release is sent from now on */
@@ -68,10 +68,14 @@ proctype Client(byte c) {
 end:
   do
   /* A caller wants the lock: local-queue.ts openClaim(). Also right behind the release of the claim before. */
-  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c) }
+  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c, 0) }
   /* Asks again: it has a reason, or `poll` is over. */
   :: d_step { (ph[c] == WAIT || ph[c] == NEW) && !out[cl[c]] && ROOM(c) && (asksoon[c] || (ph[c] == WAIT && polls[c] < POLLS)) ->
-       polls[c] = (asksoon[c] -> polls[c] : polls[c] + 1); ask(c) }
+       polls[c] = (asksoon[c] -> polls[c] : polls[c] + 1); ask(c, 0) }
+#ifdef BRIEFCALLER
+  /* Its caller gives up; the next one of the process, which wants a shorter lease, takes the place in the queue over: local-queue.ts terms(). */
+  :: d_step { ph[c] == WAIT && !out[cl[c]] && ROOM(c) && polls[c] < POLLS -> polls[c]++; ask(c, 1) }
+#endif
   /* subscriber.ts: from the first wait on, and anew when the line broke; then every waiting claim asks. */
   :: d_step { up[c] == UNSUB && ph[c] == WAIT -> up[c] = SUB; asksoon[c] = 1 }
 #ifdef GIVEUP

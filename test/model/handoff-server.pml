@@ -116,6 +116,14 @@ inline serve(caller) {
   at = 0; g = 0; i = 0
 }
 
+inline prolong() {
+#ifdef NO_NEVERSHORTEN
+  hexp = sclk + span
+#else
+  hexp = (hexp > sclk + span -> hexp : sclk + span)
+#endif
+}
+
 inline exec() {
   printf("t%d/%d  redis runs %e(claim %d, sent t%d)\n", now, sclk, ty, x, sent);
   rty = 0;
@@ -128,10 +136,10 @@ inline exec() {
      if :: holder == 0 -> serve(x) :: else fi;
 #endif
      if
-     :: holder == 0 -> gr = x; span = LEASE; whole = 1; give(); leave(x); rty = GRANTED
+     :: holder == 0 -> gr = x; span = (brief -> 1 : LEASE); whole = 1; give(); leave(x); rty = GRANTED
 #ifndef NO_IDEMPOTENT
      :: holder == x -> rty = GRANTED;
-        if :: prov -> prov = 0; hexp = sclk + LEASE; leave(x); arr[x] = 0 :: else fi;
+        if :: prov -> prov = 0; span = (brief -> 1 : LEASE); prolong(); leave(x); arr[x] = 0 :: else fi;
         RAISE(htok + RESERVE)
 #endif
      :: else -> rty = QUEUED;
@@ -153,12 +161,7 @@ inline exec() {
      rty = LOST;
      if :: holder == x && SAMEGRANT -> rty = RENEWED;
            if :: prov -> prov = 0; leave(x); arr[x] = 0 :: else fi;
-           span = (brief -> 1 : LEASE);
-#ifdef NO_NEVERSHORTEN
-           hexp = sclk + span;
-#else
-           hexp = (hexp > sclk + span -> hexp : sclk + span);
-#endif
+           span = (brief -> 1 : LEASE); prolong();
            RAISE(arg + RESERVE)
         :: else fi
   fi;

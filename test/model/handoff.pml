@@ -61,7 +61,7 @@ mtype = { IDLE, NEW, WAIT, CONFIRM, HOLD, DEAD };         /* Claim.phase of the 
 mtype = { HEARD, ASKED, DEAF };                           /* standing of a waiter: includes/layout.lua */
 mtype = { SUB, UNSUB, HALF };                             /* the server delivers; has no subscriber; has one whose line is dead */
 
-/* type, claim, sent at, latest server time (ACQ) or token (REN), short lease (REN) */
+/* type, claim, sent at, latest server time (ACQ) or token (REN), short lease (ACQ, REN) */
 chan cmd[N] = [3] of { mtype, byte, byte, byte, bit };
 chan old = [3] of { mtype, byte, byte, byte, bit };
 /* type, claim, token, end of the lease by the sender's clock, server clock - sending time, last reserved token */
