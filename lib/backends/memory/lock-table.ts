@@ -194,7 +194,10 @@ export class LockTable {
         holders.set(claim, { ...holder, claim, fencingToken, endsAt: now + lease, confirmed: true });
         return { rest: lease };
       }
-      return [...holders.values()].some((other) => other.fencingToken === fencingToken) ? 'taken' : 'gone';
+      const isHeldElsewhere = [...holders.values()].some(
+        (other) => other.claim !== from && other.fencingToken === fencingToken,
+      );
+      return isHeldElsewhere ? 'taken' : 'gone';
     });
   }
 

@@ -454,7 +454,7 @@ elseif holder == from and state ~= 'kept' and token <= known_token then
 if token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0)) then
 return 'gone'
 end
-elseif holder and token == known_token then
+elseif holder and holder ~= from and token == known_token then
 return 'taken'
 else
 return 'gone'
@@ -469,7 +469,7 @@ if string.sub(outcome, 1, 7) == 'failed ' then
 return outcome
 end
 return {now, outcome}`,
-    sha1: '63bc55a2da79edf1d6222317681a40052e6198ec',
+    sha1: 'd853892c205c50fb323a5b7713e2e841569520f3',
   },
   inspect: {
     source: `${layout}

@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { randomRuns } from '../../support/random-runs.js';
 import { type Call, call, fault } from './calls.js';
 import { Run, type Seen } from './run.js';
 
-/** Left out: the same calls and faults each time. Given: as many runs, each time with others. */
-const asked = process.env['RANDOM_RUNS'];
-const runs = Number(asked ?? 300);
-const seed = asked === undefined ? 1 : Date.now() % 2 ** 31;
+const runs = randomRuns(300);
 
 /** What a quorum does not provide is asked for otherwise. */
 const ofQuorum = (one: Call): Call => ({
@@ -35,14 +33,14 @@ describe.each([
             expect(run.broken).toEqual([]);
           },
         ),
-        { numRuns: runs, seed },
+        runs,
       );
       // The runs were no empty ones.
-      expect(seen.granted).toBeGreaterThan(runs);
-      expect(seen.lost).toBeGreaterThan(runs / 10);
+      expect(seen.granted).toBeGreaterThan(runs.numRuns);
+      expect(seen.lost).toBeGreaterThan(runs.numRuns / 10);
       for (const outcome of ['worked', 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'AbortError'])
         expect([outcome, seen.outcomes.get(outcome)]).toEqual([outcome, expect.any(Number)]);
     },
-    runs * 100,
+    runs.numRuns * 100,
   );
 });

@@ -71,7 +71,7 @@ local function adopt(from, known_token, to, lease)
     if token < known_token and known_token > math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0)) then
       return 'gone'
     end
-  elseif holder and token == known_token then
+  elseif holder and holder ~= from and token == known_token then
     return 'taken'
   else
     return 'gone'
