@@ -8,6 +8,9 @@ export const moduleRefusals = {
   /** None, or more than one of them. */
   noSource: () => wrong('give one of useFactory, useClass and useExisting.'),
 
+  /** A factory without `return`, most likely. */
+  noAnswer: (given: unknown) => wrong(`the factory answered ${describe(given)}; let it return the options, or {}.`),
+
   /** `name` is no name. */
   noName: (given: unknown, reserved: string) =>
     wrong(`name: ${describe(given)} given; a non-empty string other than '${reserved}' expected.`),

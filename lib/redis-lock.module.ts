@@ -123,11 +123,16 @@ function providersOf(name: string): Provider[] {
   ];
 }
 
-function connect(name: string, options: RedisLockAsyncOptions, application: ModulesContainer): LockConnection {
-  const { shutdownTimeout, strict, ...settings } = located(forRootAsync, () => {
-    const resolved = resolveModuleOptions(options);
-    refuseExtras(options);
-    return resolved;
+function connect(
+  name: string,
+  answer: RedisLockAsyncOptions | undefined,
+  application: ModulesContainer,
+): LockConnection {
+  const { options, shutdownTimeout, strict, ...settings } = located(forRootAsync, () => {
+    if (!answer) throw moduleRefusals.noAnswer(answer);
+    const resolved = resolveModuleOptions(answer);
+    refuseExtras(answer);
+    return { options: answer, ...resolved };
   });
   const log = new Logger(RedisLockModule.name);
   const nesting = watchNesting(application, name, settings, log);
