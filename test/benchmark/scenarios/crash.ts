@@ -39,8 +39,9 @@ async function afterDeath(
 }
 
 /** The drivers side by side, a little apart: nearly all of the time they only wait. */
-async function play({ redis, results, scale, tell }: Stage): Promise<void> {
-  await withClients(distributed, redis.url, { lease }, async (waiters) => {
+async function play(stage: Stage): Promise<void> {
+  const { redis, results, scale, tell } = stage;
+  await withClients(stage, distributed, redis.url, { lease }, async (waiters) => {
     for (let round = 0; round < Math.max(2, Math.round(4 * scale)); round++) {
       const holders = new Map<Driver, Client>();
       for (const driver of distributed) holders.set(driver, await Client.start(driver, redis.url, lease));

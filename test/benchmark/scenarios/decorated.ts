@@ -16,7 +16,7 @@ const variants = [
 async function play(stage: Stage): Promise<void> {
   const { redis, results, rounds } = stage;
   const driver = drivers.find(({ name }) => name === nameOf('ours'))!;
-  await withClients([driver], redis.url, {}, async (clients) => {
+  await withClients(stage, [driver], redis.url, {}, async (clients) => {
     const [client] = clients.get(driver)!;
     const call = (settings: Omit<DecoratedSettings, 'url'>) => client!.do('decorated', { url: redis.url, ...settings });
     for (const { variant, entered } of variants) {

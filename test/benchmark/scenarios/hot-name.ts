@@ -35,7 +35,7 @@ async function requests(stage: Stage, clients: Clients, variant: (typeof variant
 }
 
 async function play(stage: Stage): Promise<void> {
-  await withClients(contended, stage.redis.url, {}, async (clients) => {
+  await withClients(stage, contended, stage.redis.url, {}, async (clients) => {
     const some = new Map([...clients].filter(([driver]) => someContended.includes(driver)));
     for (const each of variants) {
       const main = each.waiters === 64;

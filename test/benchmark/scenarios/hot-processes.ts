@@ -32,7 +32,7 @@ async function play(stage: Stage): Promise<void> {
   const locking = contended.filter(({ kind }) => kind !== 'reference');
   const directory = mkdtempSync(join(tmpdir(), 'lock-bench-'));
   try {
-    await withClients(locking, stage.redis.url, { processes }, async (clients) => {
+    await withClients(stage, locking, stage.redis.url, { processes }, async (clients) => {
       for (const [driver, all] of clients) {
         const { result, requests } = await stage.redis.requestsDuring(() =>
           run(all, { directory, waiters, time: scaled(stage, 600, 300) }),

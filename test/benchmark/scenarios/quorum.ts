@@ -28,7 +28,7 @@ async function play(stage: Stage): Promise<void> {
   const servers = await Promise.all([1, 2, 3].map(() => BenchRedis.start()));
   try {
     const urls = servers.map(({ url }) => url).join(',');
-    await withClients(overQuorum, urls, { processes, warm: oneByOne }, async (clients) => {
+    await withClients(stage, overQuorum, urls, { processes, warm: oneByOne }, async (clients) => {
       await interleaved(stage, { scenario, variant: apart }, clients, async (_client, _driver, all) => {
         const { seen, value } = await run(all, { directory, waiters: 4, time: 1000 });
         return hotValues(seen, value);

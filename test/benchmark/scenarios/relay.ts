@@ -56,7 +56,7 @@ async function play(stage: Stage): Promise<void> {
       [direct, stage.redis.url],
       [delayed, line.url],
     ] as const) {
-      await withClients(distributed, url, { processes: 2 }, async (clients) => {
+      await withClients(stage, distributed, url, { processes: 2 }, async (clients) => {
         for (const pair of clients.values()) await switches(pair, url, scaled(stage, 300));
         await interleaved(stage, { scenario, variant }, clients, (_client, _driver, pair) =>
           measure(pair, url, scaled(stage, 600, 200)),

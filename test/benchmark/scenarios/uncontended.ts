@@ -38,7 +38,7 @@ async function requests({ redis }: Stage, client: Client, flows: number): Promis
 }
 
 async function play(stage: Stage): Promise<void> {
-  await withClients(drivers, stage.redis.url, {}, async (clients) => {
+  await withClients(stage, drivers, stage.redis.url, {}, async (clients) => {
     for (const [driver, [client]] of clients) {
       for (const { flows } of asked) {
         const values = await requests(stage, client!, flows);

@@ -21,6 +21,7 @@ export const scaled = ({ scale }: Stage, time: number, least = 100): number => M
 
 /** One process for each driver (or several), closed at the end whatever happens. */
 export async function withClients<T>(
+  stage: Pick<Stage, 'scale'>,
   drivers: readonly Driver[],
   url: string,
   { lease, processes = 1, warm = warmUp }: { lease?: number; processes?: number; warm?: typeof warmUp },
@@ -34,7 +35,7 @@ export async function withClients<T>(
       await Promise.all(
         Array.from({ length: processes }, async () => started.push(await Client.start(driver, url, lease))),
       );
-      await warm(started);
+      await warm(started, stage);
     }
     return await play(clients);
   } finally {
@@ -46,15 +47,15 @@ export async function withClients<T>(
  * A server is warm. By work, not by time: what runs a thousand times a second is interpreted for seconds, and the compiler shares
  * the client's core.
  */
-async function warmUp(clients: readonly Client[]): Promise<void> {
-  await Promise.all(clients.map((client) => warmUpOne(client)));
+async function warmUp(clients: readonly Client[], stage: Pick<Stage, 'scale'>): Promise<void> {
+  await Promise.all(clients.map((client) => warmUpOne(client, stage)));
 }
 
-async function warmUpOne(client: Client): Promise<void> {
-  await client.do('cycles', { flows: 64, cycles: 20_000, time: 3_000 });
-  await client.do('cycles', { flows: 1, cycles: 3_000, time: 1_000 });
+async function warmUpOne(client: Client, { scale }: Pick<Stage, 'scale'>): Promise<void> {
+  await client.do('cycles', { flows: 64, cycles: 20_000 * scale, time: 3_000 * scale });
+  await client.do('cycles', { flows: 1, cycles: 3_000 * scale, time: 1_000 * scale });
   const name = `bench:warm:${count++}`;
-  await client.do('hot', { name, waiters: 16, inside: 0, time: 500, startAt: Date.now() + 5 });
+  await client.do('hot', { name, waiters: 16, inside: 0, time: 500 * scale, startAt: Date.now() + 5 });
 }
 
 /** A B C A B C: each driver once in each round, so that whatever the machine does befalls all of them. */
