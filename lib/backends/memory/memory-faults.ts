@@ -59,8 +59,8 @@ export class MemoryFaults {
   }
 
   /**
-   * The next commands reach the server this much later; those behind may overtake them. After `commandTimeout` their callers give them up as uncertain, and the
-   * server refuses an acquisition that comes even later. @param count default 1
+   * The next commands reach the server this much later; those behind may overtake them. After `commandTimeout` their callers give
+   * them up as uncertain, and the server refuses an acquisition that comes even later. @param count default 1
    */
   delayCommands(duration: Duration, count = 1): void {
     this.commands.push(...times('delayCommands', count, milliseconds('delayCommands', duration)));

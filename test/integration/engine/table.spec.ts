@@ -148,14 +148,14 @@ class Side {
       case 'release':
         return asked.party.release(asked, step.keep);
       case 'renew': {
-        const fencingToken = (await this.tokenOf(asked)) + Math.min(step.later, asked.inHand);
+        const fencingToken = await this.tokenOf(asked, step.later);
         const [reply] = await asked.party.backend.renew([
           { ...asked, fencingToken, lease: step.lease, reserve: reserveFor(asked, step.reserve) },
         ]);
         return typeof reply === 'object' ? { othersWait: reply.othersWait } : reply;
       }
       case 'adopt': {
-        const fencingToken = (await this.tokenOf(asked)) + Math.min(step.later, asked.inHand);
+        const fencingToken = await this.tokenOf(asked, step.later);
         const by = this.parties[step.party]!;
         const mine = by.claim(asked.name);
         this.claims.push({ ...asked, ...mine, party: by, inHand: 0 });
@@ -174,10 +174,11 @@ class Side {
     return { status: reply.status, othersWait: reply.othersWait, inHand };
   }
 
-  /** 1 where it does not hold. */
-  private async tokenOf({ name, claim, party }: Asked): Promise<number> {
+  /** What it shows: counted from 1 where it does not hold. */
+  private async tokenOf({ name, claim, party, inHand }: Asked, later: number): Promise<number> {
     const { holders } = await party.backend.inspect!(name, 0);
-    return holders.find((holder) => holder.claim === claim)?.fencingToken ?? 1;
+    const token = holders.find((holder) => holder.claim === claim)?.fencingToken ?? 1;
+    return token + Math.min(later, inHand);
   }
 
   /** Who holds, in the order of the tokens, and who waits. */

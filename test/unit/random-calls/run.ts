@@ -54,6 +54,8 @@ export class Run {
   private readonly tokens = new Map<string, number>();
   /** By name: tokens up to this one were forgotten by the place of the locks; who has one cannot know, and somebody else may hold the lock. */
   private readonly forgotten = new Map<string, number>();
+  /** One for all: clients whose pauses are alike would go on splitting their votes. */
+  private readonly pauses: Random;
   private open = 0;
 
   constructor(
@@ -62,6 +64,7 @@ export class Run {
   ) {
     const { servers, slow, calls, faults } = terms;
     this.clock = slow ? new VirtualClock() : new VirtualClock(settled);
+    this.pauses = new Random(`${terms.seed}`);
     this.servers = Array.from({ length: servers }, () => new MemoryLockServer({ clock: this.clock }));
     this.clients = Array.from({ length: processes }, () => this.client());
     for (const one of calls) this.clock.timer(one.at, () => void this.call(one));
@@ -107,9 +110,8 @@ export class Run {
   private client(): LockClient {
     const log = new KeptLog();
     const nodes = this.servers.map((server) => new MemoryLockBackend({ server, commandTimeout, poll }));
-    const random = new Random(`${this.terms.seed}`);
     const backend: LockBackend =
-      nodes.length === 1 ? nodes[0]! : new QuorumBackend({ nodes, log, random: () => random.next() });
+      nodes.length === 1 ? nodes[0]! : new QuorumBackend({ nodes, log, random: () => this.pauses.next() });
     const settings = { defaults: lockDefaults, maxWaiters: 3, maxLocalHandoffs: 4 };
     const client = new LockClient(backend, settings, log, this.clock);
     void client.start();
