@@ -1,6 +1,7 @@
 /**
- * One way down: errors, diagnostics ← core ← backends ← the Nest files ← sample.
- * Paths are relative to the repository; an unmatched new room under lib/ belongs to the Nest files.
+ * One way down: errors, diagnostics ← core ← backends ← the Nest rooms ← sample. Among the Nest rooms:
+ * nest ← around ← nesting ← connection ← method ← request ← doctor ← module.
+ * Paths are relative to the repository; a new room under lib/ that no rule names belongs to the Nest rooms.
  */
 const PLAIN = '^lib/(core|errors|diagnostics|key)/';
 const npm = (name) => `(^|node_modules/)${name}(/|$)`;
@@ -8,7 +9,18 @@ const error = (name, comment, from, to) => ({ name, comment, severity: 'error', 
 
 module.exports = {
   forbidden: [
-    error('no-cycles', 'Two files that need each other are one file, or want a third.', {}, { circular: true }),
+    error(
+      'no-cycles',
+      'Two files that need each other when they are loaded are one file, or want a third.',
+      {},
+      { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    ),
+    error(
+      'no-cycles-between-rooms',
+      'Types of one room may refer to each other. A cycle between two rooms hides which one is below.',
+      { path: '^lib/((?:backends/)?[^/]+)/' },
+      { circular: true, path: '^lib/', pathNot: '^lib/$1/' },
+    ),
     error('resolvable', 'An import that nothing answers.', {}, { couldNotResolve: true }),
 
     error(
@@ -49,14 +61,14 @@ module.exports = {
     ),
     error(
       'lib-knows-no-user',
-      'lib never looks at sample, test or scripts.',
+      'lib never looks at sample, examples, test or scripts.',
       { path: '^lib/' },
-      { path: '^(sample|test|scripts)/' },
+      { path: '^(sample|examples|test|scripts)/' },
     ),
     error(
       'sample-uses-the-front-door',
-      'The sample is a user: public API only.',
-      { path: '^sample/' },
+      'The sample and the examples are users: public API only.',
+      { path: '^(sample|examples)/' },
       { path: '^lib/', pathNot: ['^lib/index\\.ts$', '^lib/[^/]+/index\\.ts$'] },
     ),
 
@@ -69,13 +81,13 @@ module.exports = {
     error(
       'core-without-ioredis',
       'ioredis lives in backends/redis; the options may name its types.',
-      { path: '^lib/', pathNot: ['^lib/backends/redis/', '^lib/[^/]+\\.options\\.ts$'] },
+      { path: '^lib/', pathNot: ['^lib/backends/redis/', '^lib/module/[^/]*options\\.ts$'] },
       { path: npm('ioredis') },
     ),
     error(
       'options-name-ioredis-types-only',
       'The options describe a client, they do not load one.',
-      { path: '^lib/[^/]+\\.options\\.ts$' },
+      { path: '^lib/module/[^/]*options\\.ts$' },
       { path: npm('ioredis'), dependencyTypesNot: ['type-only'] },
     ),
     error(

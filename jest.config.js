@@ -1,3 +1,5 @@
+import { writeScripts } from './scripts/embed-lua.mjs';
+
 /**
  * One jest project per room, so that a room can be run alone (`npm run test:unit`).
  * Run through `npm run jest`: it adds --experimental-vm-modules, without which Nest 12 (ESM only) cannot be loaded.
@@ -7,20 +9,25 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: [`<rootDir>/test/${name}/**/*.spec.ts`],
+  setupFilesAfterEnv: ['<rootDir>/test/support/async-storages.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     // Sources import './x.js', as Node wants it; on disk it is './x.ts'.
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^nestjs-redis-lock$': '<rootDir>/lib/index.ts',
-    '^nestjs-redis-lock/(.+)$': '<rootDir>/lib/$1/index.ts',
+    '^nestjs-redis-lock/testing$': '<rootDir>/lib/testing/index.ts',
+    '^nestjs-redis-lock/backend$': '<rootDir>/conformance/index.ts',
   },
   // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).
-  transform: { '^.+\\.ts$': ['ts-jest', { useESM: true, transpilation: true, tsconfig: '<rootDir>/tsconfig.json' }] },
+  transform: { '^.+\\.ts$': '<rootDir>/test/support/typescript.mjs' },
   ...(redis && {
     globalSetup: `<rootDir>/test/support/${setup}.mjs`,
     globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   }),
 });
+
+// lib imports it, and it is not committed.
+writeScripts();
 
 export default {
   testTimeout: 20_000,

@@ -1,35 +1,43 @@
 /**
- * Builds the package: dist/esm and dist/cjs, each complete before it takes the place of what was there.
+ * Builds the package. tsc compiles the sources once, file by file, into dist/modules (tests and tools load internals from there), and a
+ * roll-up makes of them what is published: dist/esm and dist/cjs, with one file for each entry and format, and one for what they share.
  *
- *   node scripts/build.mjs                 both, from scratch; type errors fail
- *   node scripts/build.mjs --if-stale      only what its sources no longer match (the demo and the tests use this)
- *   node scripts/build.mjs esm             one format
+ *   node scripts/build.mjs              from scratch; type errors fail
+ *   node scripts/build.mjs --if-stale   only when the sources have changed, and without the check of types: lint has it
  */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeScripts } from './embed-lua.mjs';
+import { rollUp } from './roll-up.mjs';
+import { root, runNode, tool } from './run.mjs';
 
-const root = join(import.meta.dirname, '..');
+/** The file that is published, without its extension, and its source. package.json names the same entries in `exports`. */
+export const ENTRIES = {
+  index: 'lib/index',
+  testing: 'lib/testing/index',
+  backend: 'conformance/index',
+};
+
+/** The directories that are compiled; tsconfig.build.json includes the same. */
+const SOURCES = ['lib', 'conformance'];
+const OUTPUT = ['modules', 'esm', 'cjs'];
+
 const dist = join(root, 'dist');
+/** Beside the output, not in it. */
+const stamp = join(dist, '.sources');
 
-/** @typedef {'esm' | 'cjs'} Format */
-/** @type {Record<Format, string>} */
-const CONFIGS = { esm: 'tsconfig.build.json', cjs: 'tsconfig.cjs.json' };
-
-/** Beside the output, not in it: dist/esm and dist/cjs are what is published. @param {Format} format */
-const stampOf = (format) => join(dist, `.${format}-sources`);
-
-/** What the output depends on: the sources and the compiler's settings. @param {string[]} [directories] */
-export function fingerprint(directories = ['lib']) {
+/** What the output depends on: the sources, the compiler's settings and the tools. @param {string[]} [directories] */
+export function fingerprint(directories = SOURCES) {
   const hash = createHash('sha1');
   const sources = directories.flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.ts$|^tsconfig.*\.json$/.test(name))
       .map((name) => join(directory, name)),
   );
-  for (const name of [...sources.toSorted(), 'tsconfig.json', ...Object.values(CONFIGS), 'package-lock.json']) {
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+  for (const name of [...sources.toSorted(), ...settings, 'scripts/build.mjs', 'scripts/roll-up.mjs']) {
     hash
       .update(name)
       .update('\0')
@@ -39,48 +47,46 @@ export function fingerprint(directories = ['lib']) {
   return hash.digest('hex');
 }
 
-/**
- * @param {Format} format
- * @param {string} sources their fingerprint
- * @param {boolean} keepGoing type errors are printed, but the output is used all the same
- */
-async function buildOne(format, sources, keepGoing) {
-  const fresh = join(dist, `.${format}-${process.pid}`);
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [tsc, '-p', CONFIGS[format], '--outDir', fresh];
-  const code = await new Promise((resolve, reject) => {
-    spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }).on('error', reject).on('exit', resolve);
-  });
-  if ((code !== 0 && !keepGoing) || !existsSync(fresh)) {
-    rmSync(fresh, { recursive: true, force: true });
-    throw new Error(`the ${format} build failed`);
-  }
-  if (format === 'cjs') writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
-  rmSync(stampOf(format), { force: true });
-  const old = join(dist, `.${format}-${process.pid}-old`);
-  if (existsSync(join(dist, format))) renameSync(join(dist, format), old);
-  renameSync(fresh, join(dist, format));
-  rmSync(old, { recursive: true, force: true });
-  // A build with errors leaves no stamp, so that the next one says them again.
-  if (code === 0) writeFileSync(stampOf(format), sources);
+/** @param {string} outDir @param {boolean} check whether type errors fail */
+async function compile(outDir, check) {
+  const args = ['-p', 'tsconfig.build.json', '--outDir', outDir, ...(check ? [] : ['--noCheck'])];
+  const { code, output } = await runNode([tool('typescript', 'bin', 'tsc'), ...args]);
+  if (code !== 0) throw new Error(output);
 }
 
-/** @param {{ formats?: Format[], ifStale?: boolean, keepGoing?: boolean }} [options] */
-export async function build({ formats = ['esm', 'cjs'], ifStale = false, keepGoing = false } = {}) {
-  mkdirSync(dist, { recursive: true });
+/** @param {{ ifStale?: boolean }} [options] */
+export async function build({ ifStale = false } = {}) {
+  writeScripts();
   const sources = fingerprint();
-  const isCurrent = (/** @type {Format} */ format) => {
-    const stamp = stampOf(format);
-    return existsSync(join(dist, format)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
-  };
-  const wanted = formats.filter((format) => !ifStale || !isCurrent(format));
-  await Promise.all(wanted.map((format) => buildOne(format, sources, keepGoing)));
+  const isCurrent =
+    existsSync(stamp) &&
+    readFileSync(stamp, 'utf8') === sources &&
+    OUTPUT.every((directory) => existsSync(join(dist, directory)));
+  if (ifStale && isCurrent) return;
+
+  // Complete before it takes the place of what was there: another process may be using it.
+  const fresh = join(dist, `.build-${process.pid}`);
+  const old = join(dist, `.build-${process.pid}-old`);
+  try {
+    const modules = join(fresh, 'modules');
+    await compile(modules, !ifStale);
+    await rollUp(modules, ENTRIES, fresh);
+    writeFileSync(join(fresh, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
+    rmSync(stamp, { force: true });
+    mkdirSync(old);
+    for (const directory of OUTPUT) {
+      if (existsSync(join(dist, directory))) renameSync(join(dist, directory), join(old, directory));
+      renameSync(join(fresh, directory), join(dist, directory));
+    }
+    writeFileSync(stamp, sources);
+  } finally {
+    for (const directory of [fresh, old]) rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const formats = /** @type {Format[]} */ (process.argv.slice(2).filter((arg) => arg in CONFIGS));
   try {
-    await build({ ...(formats.length > 0 && { formats }), ifStale: process.argv.includes('--if-stale') });
+    await build({ ifStale: process.argv.includes('--if-stale') });
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

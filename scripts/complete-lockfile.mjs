@@ -3,7 +3,7 @@
  *
  * Why: npm drops an optional dependency from the lock when the registry it asked did not have it (a partial mirror).
  * `npm ci` then refuses the lock everywhere ("Missing: … from lock file"). The version is pinned by the parent, and
- * the platform stands in the name, so the entry can be written without asking anybody. Run after each `npm install`
+ * the platform stands in the name, so the entry can be written without a request. Run after each `npm install`
  * behind such a mirror: `npm run lockfile`. With a full registry it changes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

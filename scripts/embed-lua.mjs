@@ -1,54 +1,77 @@
 /**
  * Turns lib/backends/redis/scripts/*.lua into one TypeScript module, so that no bundler can lose a script.
  *
- *   node scripts/embed-lua.mjs           writes lib/backends/redis/scripts.generated.ts
- *   node scripts/embed-lua.mjs --check   exits 1 when that file is not what the scripts say
+ *   node scripts/embed-lua.mjs   writes lib/backends/redis/scripts.generated.ts, which is not committed
  *
- * `-- include: name.lua` on a line of its own is replaced by scripts/includes/name.lua, which stands in the module once. Comments and
- * indentation are dropped: they cost bytes on every SCRIPT LOAD and are for readers of the .lua files.
+ * `-- include: name.lua` on a line of its own stands for scripts/includes/name.lua, and before it for what that file includes itself. Each
+ * include is put into a script once, where it is needed first. Comments and indentation are dropped: they cost bytes on every
+ * SCRIPT LOAD and are for readers of the .lua files.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { root } from './run.mjs';
 
 const INCLUDE = /^[ \t]*--[ \t]*include:[ \t]*(\S+)[ \t]*$/gm;
 const STRING_OR_COMMENT = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|--\[\[[\s\S]*?\]\]|--[^\n]*/g;
 
-/** A script or an include: its text as Redis gets it, and the template literal that makes it. @typedef {{ text: string, literal: string }} Part */
-
 /**
  * @param {string} file
- * @param {string} directory of the includes
- * @param {Map<string, Part>} includes those that were assembled before, by their names; what is missing is added
- * @param {string[]} [above] the files that led here
- * @returns {Part}
+ * @returns {{ code?: string, include?: string }[]} its parts in order
  */
-function assemble(file, directory, includes, above = []) {
-  if (above.includes(file)) throw new Error(`${[...above, file].join(' → ')}: includes itself`);
-  const seen = new Set();
-  /** @type {Part[]} */
-  const parts = [];
+function partsOf(file) {
   // Every second piece is the name of an include.
-  for (const [index, piece] of readFileSync(file, 'utf8').split(INCLUDE).entries()) {
-    if (index % 2 === 0) {
-      const text = strip(piece, file);
-      if (text !== '') parts.push({ text, literal: escaped(text) });
-      continue;
-    }
-    const path = join(directory, piece);
-    if (!existsSync(path)) throw new Error(`${file}: no such include: ${path}`);
-    if (seen.has(piece)) throw new Error(`${file}: includes ${piece} twice`);
-    seen.add(piece);
-    const part = includes.get(piece) ?? assemble(path, directory, includes, [...above, file]);
-    // Behind what it includes itself.
-    includes.set(piece, part);
-    parts.push({ text: part.text, literal: `\${${camelCase(piece)}}` });
-  }
-  return {
-    text: parts.map(({ text }) => text).join('\n'),
-    literal: parts.map(({ literal }) => literal).join('\n'),
+  return readFileSync(file, 'utf8')
+    .split(INCLUDE)
+    .map((piece, index) => (index % 2 === 1 ? { include: piece } : { code: strip(piece, file) }))
+    .filter(({ code }) => code !== '');
+}
+
+/**
+ * The includes of a directory: what each one needs, and its own code.
+ * @param {string} directory
+ * @returns {Map<string, { needs: string[], code: string }>}
+ */
+function readIncludes(directory) {
+  const names = existsSync(directory) ? readdirSync(directory).toSorted() : [];
+  return new Map(
+    names.map((name) => {
+      const file = join(directory, name);
+      const parts = partsOf(file);
+      const { code = '' } = parts.at(-1) ?? {};
+      const needs = parts.slice(0, -1).flatMap(({ include }) => include ?? []);
+      if (code === '' || needs.length !== parts.length - 1) throw new Error(`${file}: includes stand above its code`);
+      return [name, { needs, code }];
+    }),
+  );
+}
+
+/**
+ * @param {string} file a script
+ * @param {ReturnType<typeof readIncludes>} includes
+ * @returns {{ text: string, literal: string }} its text as Redis gets it, and the inside of the template literal that makes it
+ */
+function assemble(file, includes) {
+  /** @type {{ text: string, literal: string }[]} */
+  const parts = [];
+  /** @type {Set<string>} */
+  const present = new Set();
+  const add = (/** @type {string} */ name, /** @type {string[]} */ above) => {
+    if (above.includes(name)) throw new Error(`${[...above, name].join(' → ')}: includes itself`);
+    if (present.has(name)) return;
+    const include = includes.get(name);
+    if (include === undefined) throw new Error(`${above.join(' → ')}: no such include: ${name}`);
+    for (const need of include.needs) add(need, [...above, name]);
+    present.add(name);
+    parts.push({ text: include.code, literal: `\${${camelCase(name)}}` });
   };
+  for (const { code, include } of partsOf(file)) {
+    if (code !== undefined) parts.push({ text: code, literal: escaped(code) });
+    else if (include !== undefined) add(include, [file]);
+  }
+  const joined = (/** @type {'text' | 'literal'} */ form) => parts.map((part) => part[form]).join('\n');
+  return { text: joined('text'), literal: joined('literal') };
 }
 
 /**
@@ -76,40 +99,33 @@ const camelCase = (name) =>
 const escaped = (text) => text.replace(/[\\`]|\$\{/g, '\\$&');
 
 /**
- * The module's text, or undefined when there is no script yet.
+ * The module's text.
  * @param {string} directory
  */
 export function generate(directory) {
-  if (!existsSync(directory)) return undefined;
   const files = readdirSync(directory)
     .filter((name) => name.endsWith('.lua'))
     .toSorted();
-  if (files.length === 0) return undefined;
-  /** @type {Map<string, Part>} */
-  const includes = new Map();
+  const includes = readIncludes(join(directory, 'includes'));
+  const shared = [...includes].map(([name, { code }]) => `const ${camelCase(name)} = \`${escaped(code)}\`;\n`);
   const entries = files.map((name) => {
-    const { text, literal } = assemble(join(directory, name), join(directory, 'includes'), includes);
+    const { text, literal } = assemble(join(directory, name), includes);
     const sha1 = createHash('sha1').update(text).digest('hex');
     return `  ${camelCase(name)}: {\n    source: \`${literal}\`,\n    sha1: '${sha1}',\n  },\n`;
   });
-  const shared = [...includes].map(([name, { literal }]) => `const ${camelCase(name)} = \`${literal}\`;\n`);
   // With a type of its own: else the declarations that are shipped would hold every script once more.
   const names = files.map((name) => `'${camelCase(name)}'`).join(' | ');
   const type = `Readonly<Record<${names}, { readonly source: string; readonly sha1: string }>>`;
-  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit: run \`npm run lua\`.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
+  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const root = join(import.meta.dirname, '..', 'lib', 'backends', 'redis');
-  const target = join(root, 'scripts.generated.ts');
-  const text = generate(join(root, 'scripts'));
-  const current = existsSync(target) ? readFileSync(target, 'utf8') : undefined;
-  if (text === current) console.log('Lua: current');
-  else if (process.argv.includes('--check')) {
-    console.error(`${target} is stale: run npm run lua`);
-    process.exitCode = 1;
-  } else if (text !== undefined) {
-    writeFileSync(target, text);
-    console.log(`Lua: wrote ${target}`);
-  }
+/** Writes the module where it is not what the scripts say. Called before anything compiles lib. */
+export function writeScripts() {
+  const directory = join(root, 'lib', 'backends', 'redis');
+  const target = join(directory, 'scripts.generated.ts');
+  const text = generate(join(directory, 'scripts'));
+  if (existsSync(target) && readFileSync(target, 'utf8') === text) return;
+  writeFileSync(target, text);
 }
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) writeScripts();

@@ -1,16 +1,18 @@
-/**
- * Everything that can be said about the code without running it; a problem in any step fails.
+/** All checks of the code that do not run it; a problem in any step fails.
  *
  *   node scripts/lint.mjs              all steps
- *   node scripts/lint.mjs types lua    some
+ *   node scripts/lint.mjs types rules   some
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeScripts } from './embed-lua.mjs';
 import { root, runNode, seconds, tool } from './run.mjs';
 
-const rooms = ['lib', 'sample', 'test', 'scripts'].filter((room) => existsSync(join(root, room)));
+const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts'].filter((room) =>
+  existsSync(join(root, room)),
+);
 
 /** @type {Record<string, string[]>} */
 const STEPS = {
@@ -21,8 +23,10 @@ const STEPS = {
   ],
   rules: [tool('oxlint', 'bin', 'oxlint'), '--type-aware', '--deny-warnings', ...rooms],
   dependencies: [tool('dependency-cruiser', 'bin', 'dependency-cruise.mjs'), ...rooms],
-  lua: [join(root, 'scripts', 'embed-lua.mjs'), '--check'],
   messages: [join(root, 'scripts', 'write-messages.mjs'), '--check'],
+  snippets: [join(root, 'scripts', 'write-snippets.mjs'), '--check'],
+  faults: [join(root, 'scripts', 'write-faults.mjs'), '--check'],
+  words: [join(root, 'scripts', 'check-words.mjs')],
 };
 
 /**
@@ -30,6 +34,7 @@ const STEPS = {
  * @returns {Promise<string[]>} the steps that failed
  */
 export async function lint(names = Object.keys(STEPS)) {
+  writeScripts();
   const queue = [...names];
   /** @type {string[]} */
   const failed = [];

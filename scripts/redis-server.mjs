@@ -100,8 +100,7 @@ const canListen = (port) =>
     server.listen(port, HOST, () => server.close(() => resolve(true)));
   });
 
-/**
- * One inline PING on an own connection. Answers the first line of the reply, or undefined when nobody listens.
+/** One inline PING on its own connection. Returns the first line of the reply, or undefined when no server listens.
  * @param {number} port
  * @returns {Promise<string | undefined>}
  */
@@ -126,7 +125,7 @@ process.on('exit', () => {
 
 /**
  * Kills `pid` and removes `directory` when this process is gone, even by SIGKILL: its end of the pipe closes then.
- * Answers a function that calls it off.
+ * Returns a function that cancels this.
  * @param {number} pid
  * @param {string} directory
  */
@@ -193,7 +192,7 @@ export class RedisServer {
     return this.#child !== undefined;
   }
 
-  /** What the server printed; tells why a start failed. */
+  /** The output of the server; shows why a start failed. */
   get output() {
     return this.#output;
   }
@@ -243,7 +242,7 @@ export class RedisServer {
   async #ready() {
     const isReady = (/** @type {string | undefined} */ reply) =>
       reply !== undefined && !(this.options.awaitLoading !== false && reply.startsWith('-LOADING'));
-    // A refused connection answers at once, so this asks as often as the server could have changed its mind.
+    // A refused connection fails at once, so this retries often.
     while (this.isRunning) {
       if (isReady(await ping(this.port)) && this.isRunning) return;
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -278,7 +277,7 @@ export class RedisServer {
     return this.start();
   }
 
-  /** The process stands still (SIGSTOP): connections stay open, nothing answers. */
+  /** Stops the process (SIGSTOP): connections stay open, and no reply comes. */
   pause() {
     this.process.kill('SIGSTOP');
   }
@@ -315,7 +314,7 @@ export async function startRedis(options = {}) {
       return await server.start();
     } catch (error) {
       await server.stop();
-      // Somebody may have taken the free port before the server did; anything else is told at once.
+      // Another process may have taken the free port before the server did. Any other error is thrown at once.
       if (options.port !== undefined || attempt === 3 || !/in use/i.test(String(error))) throw error;
     }
   }

@@ -6,16 +6,18 @@ export const root = join(import.meta.dirname, '..');
 /** @param {string[]} path inside node_modules */
 export const tool = (...path) => join(root, 'node_modules', ...path);
 
-/**
- * Runs a Node program in the repository and answers how it went, with all it printed.
+/** Runs a Node program in the repository. Returns its exit code and its output.
  * @param {string[]} args
- * @param {{ echo?: boolean, env?: NodeJS.ProcessEnv, cwd?: string, signal?: AbortSignal, onOutput?: (output: string, kill: () => void) => void }} [options]
- *   echo: print while it runs; onOutput: sees all the output after each piece
+ * @param {{ command?: string, echo?: boolean, env?: NodeJS.ProcessEnv, cwd?: string, signal?: AbortSignal, onOutput?: (output: string, kill: () => void) => void }} [options]
+ *   command: another program than this Node; echo: print while it runs; onOutput: sees all the output after each piece
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function runNode(args, { echo = false, env = {}, cwd = root, signal, onOutput } = {}) {
+export function runNode(
+  args,
+  { command = process.execPath, echo = false, env = {}, cwd = root, signal, onOutput } = {},
+) {
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
-  const child = spawn(process.execPath, args, {
+  const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...colour, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

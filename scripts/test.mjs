@@ -1,7 +1,12 @@
 /**
- * Everything a change must pass: lint, jest room by room, the formal model, and the packed package. The last line is
- * `N passed, N failed` (with `, N skipped` if any), over jest's tests and the checks of model and package; a step that fails
- * without tests of its own (lint, a suite that cannot be loaded, a process that does not end) counts as one failure.
+ * Runs the checks, and ends with the line `N passed, N failed` (with `, N skipped` if any).
+ *
+ *   node scripts/test.mjs quick         what each change must pass: lint, and the jest rooms that need a few minutes (npm test)
+ *   node scripts/test.mjs deep          the long rest: faults, fleets of processes, the formal model, the packed package (npm run test:deep)
+ *   node scripts/test.mjs quick deep    both, and one sum (.ci/run)
+ *
+ * The sum counts jest's tests and the checks of model and package. A step that fails without tests of its own (lint, a suite that cannot be
+ * loaded, a process that does not end) counts as one failure.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +25,7 @@ function heading(title) {
   console.log(`\n── ${title} ${'─'.repeat(Math.max(0, 70 - title.length))} ${seconds(begin)}`);
 }
 
-/** What jest says when tests left a timer, socket or process behind. */
+/** The message of jest when tests left a timer, socket or process behind. */
 const NOT_ENDING = /Jest did not exit one second after|A worker process has failed to exit gracefully/;
 
 /**
@@ -63,26 +68,49 @@ async function jest(rooms, args) {
 /**
  * A check of its own: a program that prints what it does and reports its numbers.
  * @param {string} title
- * @param {string} room under test/
+ * @param {string} program under test/
  */
-async function check(title, room) {
+async function check(title, program) {
   heading(title);
-  const file = join(results, `${room}.json`);
-  const { code } = await runNode([join(root, 'test', room, 'check.mjs'), '--report', file], { echo: true });
+  const file = join(results, `${program.replaceAll('/', '-')}.json`);
+  const { code } = await runNode([join(root, 'test', program), '--report', file], { echo: true });
   const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { passed: 0, failed: 0, skipped: 0 };
   total.passed += report.passed;
   total.skipped += report.skipped;
   total.failed += code !== 0 && report.failed === 0 ? 1 : report.failed;
 }
 
-heading('lint');
-total.failed += (await lint()).length;
-await jest(['unit', 'types', 'integration'], ['--maxWorkers=2']);
-// Apart from the others, which keep every core busy: these mostly wait, for leases to end and processes to start.
-await jest(['conformance', 'fault', 'fault-strict', 'chaos', 'e2e'], ['--maxWorkers=4']);
-await check('the formal model', 'model');
-await check('the packed package', 'package');
+/** Backends that differ little from those of `quick`. */
+const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|valkey)';
 
-heading('all');
+/** @type {Record<string, () => Promise<void>>} */
+const parts = {
+  quick: async () => {
+    heading('lint');
+    total.failed += (await lint()).length;
+    // Three for two cores: some of them mostly wait, for leases to end and processes to start.
+    await jest(
+      ['unit', 'types', 'integration', 'conformance'],
+      ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance],
+    );
+  },
+  deep: async () => {
+    const files = `${deepConformance}|test/(fault|chaos|e2e)/`;
+    await jest(
+      ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e'],
+      ['--maxWorkers=4', '--testPathPatterns', files],
+    );
+    await check('the formal model', 'model/check.mjs');
+    await check('the packed package', 'package/check.mjs');
+  },
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((part) => !(part in parts));
+if (asked.length === 0 || unknown.length > 0)
+  throw new Error(`node scripts/test.mjs ${Object.keys(parts).join('|')} …`);
+for (const part of asked) await parts[part]?.();
+
+heading(asked.join(' and '));
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -23,12 +23,12 @@ function entryPoints() {
   });
 }
 
-/** Private members are nobody's business, and neither is what the library keeps for itself. @param {ts.Node} member */
+/** Private and internal members are left out. @param {ts.Node} member */
 const isPublic = (member) =>
   !ts.getJSDocTags(member).some(({ tagName }) => tagName.text === 'internal') &&
   !(ts.canHaveModifiers(member) && ts.getModifiers(member)?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword));
 
-/** A declaration without what only the library sees. @param {ts.Declaration} declaration */
+/** A declaration without its internal parts. @param {ts.Declaration} declaration */
 function publicPart(declaration) {
   const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
   const { factory } = ts;
@@ -120,7 +120,7 @@ async function pageText() {
   return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });
 }
 
-await build({ formats: ['esm'], ifStale: true });
+await build({ ifStale: true });
 const text = await pageText();
 if (!process.argv.includes('--check')) writeFileSync(page, text);
 else if (readFileSync(page, 'utf8') !== text) {

@@ -5,11 +5,11 @@
  *   npm run docs:messages                     writes the page
  *   node scripts/write-messages.mjs --check   exits 1 when the page is stale, or when a message stands outside of a catalogue
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import ts from 'typescript';
+import { build } from './build.mjs';
 import { root } from './run.mjs';
 
 const lib = join(root, 'lib');
@@ -18,9 +18,11 @@ const page = join(root, 'docs', 'messages.md');
 const rooms = [
   'core',
   'key',
-  'decorators',
-  'interceptor',
-  '',
+  'method',
+  'around',
+  'request',
+  'module',
+  'connection',
   'doctor',
   'backends/redis',
   'backends/quorum',
@@ -29,9 +31,8 @@ const rooms = [
 ];
 
 const isCatalogue = (/** @type {string} */ file) => /(^|\/)(refusals|[\w-]+\.messages)\.ts$/.test(file);
-/** Tests that are shipped say what they expected; and one file puts a place in front of a message. */
-const mayMakeErrors = (/** @type {string} */ file) =>
-  isCatalogue(file) || file.startsWith('testing/conformance/') || file === 'interceptor/error-location.ts';
+/** Shipped tests have messages of their own, and one file prefixes messages with a place. */
+const mayMakeErrors = (/** @type {string} */ file) => isCatalogue(file) || file === 'errors/located.ts';
 
 const files = readdirSync(lib, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -40,35 +41,17 @@ const parse = (/** @type {string} */ file) =>
   ts.createSourceFile(file, readFileSync(join(lib, file), 'utf8'), ts.ScriptTarget.ES2023, true);
 
 /**
- * Compiles the catalogues and what they import, and loads them.
+ * The catalogues, as they were built.
  * @returns {Promise<Record<string, Record<string, Record<string, (...args: string[]) => unknown>>>>} file → catalogue → message → function
  */
 async function load() {
-  const target = join(root, 'dist', `.messages-${process.pid}`);
-  /** @type {Set<string>} */
-  const wanted = new Set(files.filter(isCatalogue));
-  try {
-    for (const file of wanted) {
-      const source = readFileSync(join(lib, file), 'utf8');
-      const { outputText } = ts.transpileModule(source, {
-        compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
-      });
-      for (const [, path] of outputText.matchAll(/from '(\.[^']+)\.js'/g)) {
-        wanted.add(relative(lib, join(lib, dirname(file), `${path}.ts`)));
-      }
-      const compiled = join(target, file.replace(/ts$/, 'js'));
-      mkdirSync(dirname(compiled), { recursive: true });
-      writeFileSync(compiled, outputText);
-    }
-    /** @type {Record<string, any>} */
-    const loaded = {};
-    for (const file of files.filter(isCatalogue)) {
-      loaded[file] = await import(pathToFileURL(join(target, file.replace(/ts$/, 'js'))).href);
-    }
-    return loaded;
-  } finally {
-    rmSync(target, { recursive: true, force: true });
+  await build({ ifStale: true });
+  /** @type {Record<string, any>} */
+  const loaded = {};
+  for (const file of files.filter(isCatalogue)) {
+    loaded[file] = await import(pathToFileURL(join(root, 'dist', 'modules', 'lib', file.replace(/ts$/, 'js'))).href);
   }
+  return loaded;
 }
 
 /** The text of the comment above a node, on one line. @param {ts.Node} node */
@@ -104,7 +87,7 @@ function catalogues(file) {
 
 async function pageText() {
   const loaded = await load();
-  const roomOf = (/** @type {string} */ file) => rooms.indexOf(dirname(file) === '.' ? '' : dirname(file));
+  const roomOf = (/** @type {string} */ file) => rooms.indexOf(dirname(file));
   const sections = files
     .filter(isCatalogue)
     .toSorted((a, b) => roomOf(a) - roomOf(b))
@@ -114,17 +97,19 @@ async function pageText() {
         const rows = messages.map(({ key, parameters, cause }) => {
           if (cause === '') throw new Error(`lib/${file}: ${name}.${key} has no comment that says when it is seen`);
           const message = loaded[file]?.[name]?.[key]?.(...parameters.map((parameter) => `‹${parameter}›`));
-          const [kind, text] =
-            message instanceof Error
-              ? [/** @type {{ code?: string }} */ (message).code ?? message.name, message.message]
-              : ['log', String(message)];
-          return `| \`${text.replaceAll('|', '\\|')}\` | ${kind === 'log' ? 'log' : `\`${kind}\``} | ${cause.replaceAll('|', '\\|')} |`;
+          // An error, a finding of the doctor, or a line of the log.
+          const { code, name: type, message: text } = typeof message === 'string' ? { message } : Object(message);
+          if (typeof text !== 'string') throw new Error(`lib/${file}: ${name}.${key} has no text`);
+          const kind = code ?? type ?? 'log';
+          return `| \`${text.replaceAll('|', '\\|').replaceAll('\n', ' ')}\` | ${kind === 'log' ? 'log' : `\`${kind}\``} | ${cause.replaceAll('|', '\\|')} |`;
         });
         return [
           `## ${heading.replace(/[.:]$/, '')}`,
           rest.length > 0 ? `${rest.join(' ').replace(/^./, (letter) => letter.toUpperCase())}` : '',
           `| Message | Code | When |\n| --- | --- | --- |\n${rows.join('\n')}`,
-        ].join('\n\n');
+        ]
+          .filter((part) => part !== '')
+          .join('\n\n');
       }),
     );
   const text = [
@@ -135,10 +120,10 @@ async function pageText() {
       'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`. `‹where›` is class and method of a decorated method; for a call of the service it is left out.',
     ...sections,
   ].join('\n\n');
-  return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });
+  return `${text}\n`;
 }
 
-/** Errors and log lines that are written where they are used: nobody would find them on the page. */
+/** Errors and log lines outside of a catalogue: they would be missing on the page. */
 function strays() {
   /** @type {string[]} */
   const found = [];

@@ -1,23 +1,28 @@
 import type { Clock } from './clock.js';
-import type { LineMember } from './line.js';
+import type { LinkedListMember } from './linked-list.js';
 import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
+import { inRoot } from './root-context.js';
 
-/** The options of a call; of one step of a call for several names there is more to say. */
+/** The options of a call, and what one step of a call for several names adds. */
 export interface CallOptions extends ResolvedLockOptions {
-  /** `Clock.now()` from which `wait` counts. Left out: now. */
+  /** `Clock.now()` from which `wait` counts. @default now */
   readonly calledAt?: number;
-  /** With `wait` 0: for how long (ms) the one try may ride out a backend that is away. Left out: not at all. */
+  /** With `wait` 0: for how long (ms) the one try may wait for an unavailable backend. @default not at all */
   readonly tryFor?: number;
 }
 
-/** Somebody who called for a lock and stands in a local queue. */
-export class Caller implements LineMember<Caller> {
+/** A caller in a local queue. */
+export class Caller implements LinkedListMember<Caller> {
   before: Caller | undefined;
-  behind: Caller | undefined;
+  after: Caller | undefined;
   readonly calledAt: number;
-  /** Whether it counts as waiting: it stands behind somebody. */
+  /** True when it counts as waiting: it stands behind another caller. */
   counted = false;
+  /** Its position among all callers that ever joined the queue. */
+  position = 0;
+  /** How many replies its queue had when it joined, if one was due at that moment; else -1. */
+  answersBefore = -1;
   private stopTimer: (() => void) | undefined;
   private onAbort: (() => void) | undefined;
   private watched = false;
@@ -36,23 +41,29 @@ export class Caller implements LineMember<Caller> {
     return this.calledAt + tryFor;
   }
 
-  /** Begins to look at the time and at the caller's signal; once is enough. A lock that is free costs no timer. */
-  watch(tooLate: () => void, aborted: (reason: unknown) => void): void {
+  /** True when it waits, false when it makes one try. */
+  get waits(): boolean {
+    return this.options.wait > 0;
+  }
+
+  /**
+   * Starts the timer, and listens to the caller's signal; a second call changes nothing. A lock that is free costs no timer.
+   * @param longestTry ms after which one try ends; infinite for a try that settles with its own request
+   */
+  watch(longestTry: number, tooLate: () => void, aborted: (reason: unknown) => void): void {
     if (this.watched) return;
     this.watched = true;
-    const { wait, signal } = this.options;
-    // One try settles with its answer.
-    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
-      this.stopTimer = this.clock.timer(Math.max(0, this.giveUpAt - this.clock.now()), tooLate);
-    }
+    const { signal } = this.options;
+    const end = this.waits ? this.giveUpAt : Math.max(this.giveUpAt, this.calledAt + longestTry);
+    if (end !== Number.POSITIVE_INFINITY)
+      this.stopTimer = this.clock.timer(Math.max(0, end - this.clock.now()), tooLate);
     if (!signal) return;
-    this.onAbort = () => {
-      aborted(signal.reason);
-    };
+    // The abort may come from another request.
+    this.onAbort = () => inRoot(() => aborted(signal.reason));
     signal.addEventListener('abort', this.onAbort, { once: true });
   }
 
-  /** Ends timer and listener. */
+  /** Stops timer and listener. */
   stop(): void {
     this.stopTimer?.();
     if (this.onAbort) this.options.signal?.removeEventListener('abort', this.onAbort);

@@ -1,25 +1,47 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** Characters of the random part that views and log lines show: what is left hidden (98 bits) cannot be guessed. */
+/** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */
 const shown = 5;
 
 /**
- * The id of a client: 128 random bits, which nobody can guess, and the process that it lives in, so that a record tells who holds a lock
- * with no further key or command: `<22 characters>.<host>.<pid>`.
+ * The id of a client: 128 random bits, which cannot be guessed, and its process, so that a record names its holder without a further key or
+ * command: `<22 characters>.<host>.<pid>`.
  */
 export function newClientId(): string {
   return `${randomBytes(16).toString('base64url')}.${wordOf(hostname(), 63)}.${process.pid}`;
 }
 
-/** What a claim's id says of the method that asked: to be put behind `clientId:n`. */
+/** Characters of a claim's secret: 66 random bits. */
+const secretLength = 11;
+/** Secrets that are drawn at once: one call of the random source for all of them. */
+const secretsDrawn = 512;
+let secrets = '';
+let nextSecret = 0;
+
+/**
+ * The id of a claim, never used twice. A ticket shows one to its bearer, who must not be able to guess the others of the same process: so a
+ * secret follows the count.
+ * @param method as from `methodSuffix`
+ */
+export function newClaimId(clientId: string, count: number, method: string): string {
+  if (nextSecret >= secrets.length) {
+    // Three bytes are four characters.
+    secrets = randomBytes((3 * secretLength * secretsDrawn) / 4).toString('base64url');
+    nextSecret = 0;
+  }
+  const secret = secrets.slice(nextSecret, (nextSecret += secretLength));
+  return `${clientId}:${count.toString(36)}.${secret}${method}`;
+}
+
+/** The part of a claim's id that names the method. */
 export function methodSuffix(where: string): string {
   return `:${wordOf(where, 100)}`;
 }
 
-/** Who asked for a lock, as far as the id of the claim tells. */
+/** The origin of a claim, as far as its id contains it. */
 export interface ClaimOrigin {
-  /** The beginning of the client's random id: tells clients apart, and is no key to their locks. */
+  /** The beginning of the client's random id: tells clients apart, and gives no access to their locks. */
   readonly client: string;
   readonly host: string | undefined;
   readonly pid: number | undefined;
@@ -27,7 +49,7 @@ export interface ClaimOrigin {
   readonly method: string | undefined;
 }
 
-/** @param claim `clientId:n` or `clientId:n:Class.method`; an id of another make tells less. */
+/** @param claim `clientId:n.secret` or `clientId:n.secret:Class.method`; other forms of ids give less. */
 export function originOf(claim: string): ClaimOrigin {
   const [client = '', , method] = claim.split(':');
   const [, random = client, host, pid] = /^([^.]+)\.(.+)\.(\d+)$/.exec(client) ?? [];
@@ -35,12 +57,12 @@ export function originOf(claim: string): ClaimOrigin {
 }
 
 /** The same for a line in the log: `ReportService.build (web-1, process 4711)`. */
-export function placeOf({ client, host, pid, method }: ClaimOrigin): string {
+export function describeProcess({ client, host, pid, method }: ClaimOrigin): string {
   const process = host === undefined ? `client ${client}` : `${host}, process ${pid}`;
   return method === undefined ? process : `${method} (${process})`;
 }
 
-/** Scripts part ids at ':' and at spaces, and whoever looks at Redis shall be able to read them. */
+/** Backends split ids at ':' and at spaces, and operators read them. */
 function wordOf(text: string, most: number): string {
   return text.replaceAll(/[^\w.$-]/g, '_').slice(0, most) || '_';
 }

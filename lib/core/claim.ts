@@ -1,18 +1,18 @@
 import { type LockError, LockUnavailableError } from '../errors/lock-errors.js';
+import { AskingClaim } from './asking-claim.js';
 import type { Clock } from './clock.js';
 import type {
   AcquireReply,
   AcquireRequest,
   LockBackend,
   LockDemand,
-  LockKind,
   Outlook,
   PushedGrant,
   ReleaseReply,
 } from './lock-backend.js';
 import type { Releases } from './releases.js';
 
-/** What a claim asks for: the terms of the caller that is first in line at the moment of asking. */
+/** The terms of a claim: those of the caller that is first in line when the claim asks. */
 export interface ClaimTerms {
   readonly lease: number;
   readonly reserve: number;
@@ -27,15 +27,15 @@ export interface Grant extends Outlook {
   readonly provisional: boolean;
 }
 
-/** Whoever a claim is held for. */
+/** The owner of a claim: gets its grant, or its refusal. */
 export interface ClaimOwner {
   terms(): ClaimTerms;
   granted(grant: Grant): void;
-  /** The lock is held by somebody else, and the terms were not to wait. */
+  /** Another claim holds the lock, and the terms were not to wait. */
   contended(rest: number): void;
-  /** It stands in the backend's queue. */
+  /** The claim is in the backend's queue. */
   queued(): void;
-  /** The first question went unanswered and nothing is known, or the lock cannot be had at all. */
+  /** The first request had no reply and its outcome is unknown, or the lock cannot be taken at all. */
   refused(error: LockError): void;
 }
 
@@ -47,50 +47,52 @@ export interface ClaimHost {
 }
 
 /**
- * One request for a lock name, from the first question to the release: asks, keeps asking while it is queued, takes the
- * grant from whichever side it comes first (answer or message), and gives everything back exactly once.
+ * One request for a lock name, from the first `acquire` to the release. It asks, asks again while it is queued, and takes the grant from
+ * the reply or the message, the earlier of the two. It releases everything exactly once.
  */
-export class Claim implements AcquireRequest {
+export class Claim extends AskingClaim implements AcquireRequest {
   lease = 0;
+  /** As in HeldClaim. */
+  longestLease = 0;
   reserve = 0;
   enqueue = false;
   again = false;
   giveUpAt = 0;
   /** As in ReleaseRequest; set by the release. */
   keepUntil = 0;
-  /** Whether the last question was answered: who times out after silence was not simply waiting too long. */
-  heard = false;
+  /** Since when a reply is due; asking again does not restart it. */
+  private silentSince: number | undefined;
 
   private phase: 'new' | 'queued' | 'confirming' | 'granted' | 'closed' = 'new';
-  private asking = false;
-  private askAgain = false;
-  /** Until when a question that went unanswered may still be executed; 0 when there is none. */
-  private lateUntil = 0;
+  /** A request or a confirmation had no reply: the lease of a grant may have begun then. */
+  private unsure = false;
   private stopTimer: (() => void) | undefined;
+  /** When it asks again by its timer. While a request is open: the time that a message has named. */
+  private asksAt = Number.POSITIVE_INFINITY;
 
   constructor(
-    readonly name: string,
-    readonly claim: string,
-    private readonly demand: LockDemand,
+    name: string,
+    id: string,
+    demand: LockDemand,
     private readonly owner: ClaimOwner,
     private readonly host: ClaimHost,
-  ) {}
-
-  get kind(): LockKind {
-    return this.demand.kind;
+  ) {
+    super(name, id, demand);
   }
 
-  get permits(): number {
-    return this.demand.permits;
-  }
-
-  get limit(): number {
-    return this.demand.limit;
-  }
-
-  /** Whether an answer said that others hold the lock, or that this claim does. */
+  /** True once a reply or a message said that this claim, or another one, holds the lock. */
   get decided(): boolean {
     return this.phase !== 'new';
+  }
+
+  /** True while a reply is due, or when the last request failed. */
+  get isOwed(): boolean {
+    return this.silentSince !== undefined;
+  }
+
+  /** Milliseconds since when a reply is due; infinite after a failure. */
+  get silence(): number {
+    return this.silentSince === undefined ? 0 : this.host.clock.now() - this.silentSince;
   }
 
   isWanted(): boolean {
@@ -99,18 +101,16 @@ export class Claim implements AcquireRequest {
 
   /** Asks, or asks again: a queued claim keeps its place. */
   ask(): void {
-    if (!this.isWanted()) return;
-    if (this.asking) {
-      this.askAgain = true;
-      return;
-    }
+    if (!this.isWanted() || !this.begin()) return;
     this.stopTimer?.();
     this.stopTimer = undefined;
-    this.asking = true;
+    this.asksAt = Number.POSITIVE_INFINITY;
+    this.silentSince ??= this.host.clock.now();
     const terms = this.owner.terms();
     this.lease = terms.lease;
+    this.longestLease = Math.max(this.longestLease, terms.lease);
     this.reserve = terms.reserve;
-    // Who stands in the queue stays in it; a later caller with other terms takes the place over.
+    // A queued claim stays in the queue, even when a later caller with other terms takes it over.
     this.again = this.phase === 'queued';
     this.enqueue = terms.enqueue || this.again;
     this.giveUpAt = terms.giveUpAt;
@@ -124,11 +124,19 @@ export class Claim implements AcquireRequest {
     );
   }
 
+  /** A message says that the claim should ask at this time. */
+  askBy(at: number): void {
+    if (!this.isWanted() || at >= this.asksAt) return;
+    // The reply to the open request may be older than the message.
+    if (this.asking) this.asksAt = at;
+    else this.askAt(at);
+  }
+
   /** A message says that the lock was granted to this claim. */
   receive(grant: PushedGrant): void {
     if (!this.isWanted()) return;
     const { fencingToken, validUntil, tokensUntil } = grant;
-    this.heard = true;
+    this.silentSince = undefined;
     if (validUntil !== undefined) {
       this.take(fencingToken, { validUntil, tokensUntil, othersWait: false }, true);
       return;
@@ -138,23 +146,23 @@ export class Claim implements AcquireRequest {
   }
 
   /**
-   * Gives up whatever this claim has or may still get. Safe at any moment.
-   * Answers what the backend knew of it; `unanswered` when it could not be asked (it will be, beside).
-   * @param keepUntil until when nobody else shall get the lock all the same
+   * Ends the claim and releases all that it has or may still get. Safe at any moment.
+   * Resolves to what the backend knew of the claim; `unanswered` when the first release had no reply (it is repeated in the background).
+   * @param keepUntil until when no other claim gets the lock although it was released
    */
   release(keepUntil = 0): Promise<ReleaseReply | 'unanswered'> {
     this.keepUntil = keepUntil;
     this.close();
-    return this.host.releases.release(this, this.lease, this.lateUntil);
+    return this.host.releases.release(this, this.longestLease, this.lateUntil);
   }
 
-  /** Gives up a claim that was not granted: released where it may have left something at the backend, else merely closed. */
+  /** Ends a claim without a grant: releases it where it may have left a record at the backend, else closes it. */
   abandon(): void {
     if (this.asking || this.phase !== 'new' || this.lateUntil > 0) void this.release();
     else this.close();
   }
 
-  /** Nothing but its release is sent for it from now on. */
+  /** From now on only the claim's release is sent. */
   close(): void {
     this.phase = 'closed';
     this.stopTimer?.();
@@ -163,12 +171,12 @@ export class Claim implements AcquireRequest {
 
   private answered(reply: AcquireReply): void {
     this.asking = false;
-    // Closed: the release travels behind the question. Granted: the message was faster.
+    // Closed: the release travels behind the request. Granted: the message was faster.
     if (this.phase === 'closed' || this.phase === 'granted') return;
-    this.heard = true;
+    this.silentSince = undefined;
     if (reply.status === 'granted') {
       // The caller that asked may have left; the next one may want a longer lease.
-      this.take(reply.fencingToken, reply, this.owner.terms().lease > this.lease);
+      this.take(reply.fencingToken, reply, this.unsure || this.owner.terms().lease > this.lease);
     } else if (this.phase === 'confirming') {
       return;
     } else if (reply.status === 'contended') {
@@ -176,36 +184,36 @@ export class Claim implements AcquireRequest {
     } else {
       this.phase = 'queued';
       this.owner.queued();
-      // Nobody here may be ready to wait.
-      if (this.isWanted()) this.askAt(this.askAgain ? 0 : reply.askAt);
+      // Perhaps no caller here wants to wait.
+      if (this.isWanted()) this.askAt(this.askAgain ? 0 : Math.min(reply.askAt, this.asksAt));
     }
   }
 
   private failed(error: LockError): void {
-    this.asking = false;
-    this.heard = false;
-    const uncertain = error instanceof LockUnavailableError && error.uncertain;
-    // Sent by now; and the server's clock is known to within the time that an answer may take.
-    if (uncertain) this.lateUntil = this.host.clock.now() + 2 * this.host.backend.commandTimeout;
+    const { backend, clock } = this.host;
+    const uncertain = this.failedAt(clock.now(), error, backend.commandTimeout);
+    this.silentSince = Number.NEGATIVE_INFINITY;
+    this.unsure ||= uncertain;
     if (this.phase === 'closed') {
-      // Its release may have been executed before the lost question is.
-      if (uncertain) void this.host.releases.release(this, this.lease, this.lateUntil);
+      // Its release may have been executed before the lost request is.
+      if (uncertain) void this.host.releases.release(this, this.longestLease, this.lateUntil);
     } else if (this.phase === 'new' || (this.phase === 'queued' && !(error instanceof LockUnavailableError))) {
       this.owner.refused(error);
     } else if (this.phase === 'queued') {
-      this.askAt(this.host.clock.now() + this.host.backend.claimWindow / 3);
+      this.askAt(Math.min(this.asksAt, clock.now() + backend.claimWindow / 3));
     }
   }
 
   private async confirm(fencingToken: number): Promise<void> {
-    const { name, claim, lease } = this;
-    const [reply] = await this.host.backend.renew([{ name, claim, fencingToken, lease, reserve: this.reserve }]);
+    const { name, id: claim, lease } = this;
+    const [reply] = await this.host.backend.renew([{ name, id: claim, fencingToken, lease, reserve: this.reserve }]);
     if (this.phase !== 'confirming') return;
     if (typeof reply === 'object') {
       this.take(fencingToken, reply, this.owner.terms().lease > lease);
       return;
     }
-    // Its turn passed unheard. The claim may stand in the queue again.
+    if (reply === 'unanswered') this.unsure = true;
+    // The grant has lapsed. The claim may be in the queue again.
     this.phase = 'queued';
     this.askAt(reply === 'lost' ? 0 : this.host.clock.now() + this.host.backend.claimWindow / 3);
   }
@@ -218,12 +226,13 @@ export class Claim implements AcquireRequest {
     this.stopTimer?.();
     this.stopTimer = undefined;
     this.phase = 'granted';
-    // Spelled out: an object that is spread and added to gets a shape of its own each time, and whoever reads it is slow.
+    // Literal, not spread: keeps one hidden class.
     this.owner.granted({ fencingToken, validUntil, provisional, tokensUntil, othersWait });
   }
 
   private askAt(at: number): void {
     this.askAgain = false;
+    this.asksAt = at;
     this.stopTimer?.();
     this.stopTimer = this.host.clock.timer(Math.max(0, at - this.host.clock.now()), () => {
       this.ask();

@@ -1,18 +1,21 @@
-/** Time as the engine sees it: monotonic milliseconds and timers. Tests put a virtual one in its place. */
+import { inRoot } from './root-context.js';
+
+/** Monotonic milliseconds and timers. Tests use a virtual clock instead. */
 export interface Clock {
   /** Milliseconds on a clock that is never set. Unrelated to the time of day. */
   now(): number;
   /**
-   * Calls `fn` once after about `delay` milliseconds: Node's timers may fire a millisecond or two *early* by `now()`, so
-   * whoever must not be early looks at the clock again. Answers how to prevent the call.
+   * Calls `fn` once after about `delay` milliseconds. Node's timers may fire a millisecond or two *early* by `now()`: callers that must not
+   * be early read the clock again. Returns a function that prevents the call.
    */
   timer(delay: number, fn: () => void): () => void;
 }
 
+/** Its timers belong to no request. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   timer(delay, fn) {
-    const handle = setTimeout(fn, delay);
+    const handle = inRoot(() => setTimeout(fn, delay));
     return () => {
       clearTimeout(handle);
     };
@@ -20,10 +23,10 @@ export const systemClock: Clock = {
 };
 
 /**
- * The moment up to which a lease is certain that the server counts from `from` at the earliest.
+ * The moment up to which a lease is certain, when the server counts it from `from` at the earliest.
  *
- * Two monotonic clocks may run at slightly different speeds (NTP slews by up to 500 ppm), and a timer fires up to a
- * millisecond late: a thousandth of the lease and two milliseconds stay unused, so that a loss is signalled before the server's end.
+ * Two monotonic clocks may run at slightly different speeds (NTP slews by up to 500 ppm), and a timer fires up to a millisecond late. A
+ * thousandth of the lease and two milliseconds stay unused, so that a loss is signalled before the server's end.
  */
 export function certainUntil(from: number, lease: number): number {
   return from + lease - lease / 1000 - 2;

@@ -1,10 +1,23 @@
-/** A string for a log line or an error: control characters escaped, cut at 120 characters. User input must not forge lines. */
+/** Characters that a terminal interprets instead of showing them: controls, direction marks, line separators, and invisible ones. */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A string for a log line or an error: control and invisible characters are escaped, and it is cut at 120 characters. User input must not forge lines. */
 export function printable(text: string): string {
-  const escaped = JSON.stringify(text).slice(1, -1);
-  return `'${escaped.length > 120 ? `${escaped.slice(0, 119)}…` : escaped}'`;
+  // JSON escapes C0 and halves of surrogate pairs.
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll(hidden, escape);
+  return `'${escaped.length > 120 ? `${escaped.slice(0, 119).replace(/[\ud800-\udbff]$/, '')}…` : escaped}'`;
 }
 
-/** A short, safe picture of a wrong value for an error message: never calls user code such as `toString`. */
+function escape(character: string): string {
+  const code = character.codePointAt(0)!.toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+}
+
+/** The method of an object that `util.inspect`, and so `console.log`, calls. */
+export const inspectCustom: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never;
+export type Inspect = (value: unknown, options: object) => string;
+
+/** A short, safe description of a wrong value for an error message: never calls user code such as `toString`. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return printable(value);
   if (typeof value === 'bigint') return `${value}n`;
@@ -13,4 +26,32 @@ export function describe(value: unknown): string {
     return String(value);
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** 'Did you mean …?' for a misspelt name, else the list of names. Also used for parameter names in templates. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const nearest = known
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  if (nearest && nearest.distance <= Math.max(1, Math.floor(name.length / 3)))
+    return `Did you mean '${nearest.candidate}'?`;
+  return known.length === 0 ? '' : `Known: ${known.join(', ')}.`;
+}
+
+/** Insertions, deletions, substitutions and swaps of two neighbours, one edit each. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1));
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwapped) current[column] = Math.min(current[column]!, beforePrevious[column - 2]! + 1);
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return previous[b.length]!;
 }

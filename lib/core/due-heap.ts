@@ -1,24 +1,24 @@
-/** Who can stand in a heap: the heap keeps its place in the member itself. */
+/** A member of a heap. The heap keeps its index in the member itself. */
 export interface DueMember {
-  /** When it is due, by the clock that all members share. Whoever makes it earlier tells the heap (`moved`). */
+  /** When it is due, by the clock that all members share. The member's owner calls `moved` when it becomes earlier. */
   readonly dueAt: number;
-  place: number;
+  heapIndex: number;
 }
 
 /**
- * Members by the time at which they are due: whoever is first due is first. A binary heap: a thousand members that each change their time
- * cost ten comparisons each, where a look at all of them would cost a thousand.
+ * Members by the time at which they are due, the earliest first. A binary heap: a thousand members that each change their time cost ten
+ * comparisons each, not a thousand.
  */
 export class DueHeap<T extends DueMember> {
   private readonly members: T[] = [];
-  /** What each of them stands there for: its `dueAt` when the heap was told last. */
+  /** The time of each entry: the member's `dueAt` at the last `add` or `moved`. */
   private readonly times: number[] = [];
 
   get first(): T | undefined {
     return this.members[0];
   }
 
-  /** The time for which the first one stands there. It may be due later by now. */
+  /** The time of the first entry. Its member may be due later by now. */
   get firstTime(): number {
     return this.times[0] ?? Number.POSITIVE_INFINITY;
   }
@@ -28,65 +28,65 @@ export class DueHeap<T extends DueMember> {
   }
 
   has(member: T): boolean {
-    return this.members[member.place] === member;
+    return this.members[member.heapIndex] === member;
   }
 
   add(member: T): void {
     this.rise(member, member.dueAt, this.members.length);
   }
 
-  /** Answers whether it stood in this heap. */
+  /** @returns false when it was not in this heap. */
   remove(member: T): boolean {
     if (!this.has(member)) return false;
     const last = this.members.pop()!;
     const time = this.times.pop()!;
-    if (last !== member) this.put(last, time, member.place);
-    member.place = -1;
+    if (last !== member) this.put(last, time, member.heapIndex);
+    member.heapIndex = -1;
     return true;
   }
 
-  /** The member's `dueAt` is another one. */
+  /** The member's `dueAt` has changed. */
   moved(member: T): void {
-    this.put(member, member.dueAt, member.place);
+    this.put(member, member.dueAt, member.heapIndex);
   }
 
-  /** Whoever stands in it at this moment, in no order: anybody may leave or come meanwhile. */
+  /** A copy of the members, in no order: members may be added and removed during the iteration. */
   [Symbol.iterator](): IterableIterator<T> {
     return [...this.members].values();
   }
 
-  private put(member: T, time: number, place: number): void {
-    if (place > 0 && this.times[(place - 1) >> 1]! > time) this.rise(member, time, place);
-    else this.sink(member, time, place);
+  private put(member: T, time: number, index: number): void {
+    if (index > 0 && this.times[(index - 1) >> 1]! > time) this.rise(member, time, index);
+    else this.sink(member, time, index);
   }
 
   private rise(member: T, time: number, from: number): void {
-    let place = from;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
+    let index = from;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
       if (this.times[above]! <= time) break;
-      this.set(place, this.members[above]!, this.times[above]!);
-      place = above;
+      this.set(index, this.members[above]!, this.times[above]!);
+      index = above;
     }
-    this.set(place, member, time);
+    this.set(index, member, time);
   }
 
   private sink(member: T, time: number, from: number): void {
     const { times } = this;
-    let place = from;
+    let index = from;
     for (;;) {
-      let below = 2 * place + 1;
+      let below = 2 * index + 1;
       if (below + 1 < times.length && times[below + 1]! < times[below]!) below++;
       if (below >= times.length || times[below]! >= time) break;
-      this.set(place, this.members[below]!, times[below]!);
-      place = below;
+      this.set(index, this.members[below]!, times[below]!);
+      index = below;
     }
-    this.set(place, member, time);
+    this.set(index, member, time);
   }
 
-  private set(place: number, member: T, time: number): void {
-    this.members[place] = member;
-    this.times[place] = time;
-    member.place = place;
+  private set(index: number, member: T, time: number): void {
+    this.members[index] = member;
+    this.times[index] = time;
+    member.heapIndex = index;
   }
 }

@@ -1,16 +1,19 @@
 import ms, { type StringValue } from 'ms';
 import { inputRefusals } from './refusals.js';
 
-/** Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. */
+/**
+ * Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. The compiler knows a value from the environment
+ * as a string: write `config.get('LOCK_LEASE') as Duration`. It is checked at run time.
+ */
 export type Duration = number | StringValue;
 
-/** `setTimeout` fires at once for anything longer, so nothing longer is accepted. */
+/** `setTimeout` fires at once for longer delays, so longer durations are refused. */
 export const longestDuration = 2 ** 31 - 1;
 
 interface DurationRules {
   /** Smallest value in milliseconds. */
   readonly min: number;
-  /** Whether `Infinity` means 'without end'. */
+  /** True when `Infinity` is allowed, for 'without end'. */
   readonly infinite?: boolean;
 }
 
@@ -33,9 +36,9 @@ export function parseDuration(option: string, value: unknown, { min, infinite = 
 }
 
 function parseText(value: string): number | undefined {
-  // `ms` throws for '' and for more than 100 characters, and answers undefined for what it cannot read.
+  // `ms` throws for '' and for more than 100 characters, and returns undefined for text that it cannot read.
   if (value.length === 0 || value.length > 100) return undefined;
   const milliseconds = ms(value as StringValue) as number | undefined;
-  // '0.1s' is 100 ms to a person; floating point need not agree in the last digit.
+  // '0.1s' is 100 ms; floating point may differ in the last digit.
   return milliseconds === undefined ? undefined : Math.round(milliseconds * 1000) / 1000;
 }

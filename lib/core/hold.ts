@@ -1,23 +1,26 @@
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
-import type { Clock } from './clock.js';
+import { certainUntil, type Clock } from './clock.js';
 import type { DueMember } from './due-heap.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { lostError } from './refusals.js';
+import { inRoot } from './root-context.js';
 
 /** The claim that a hold rests on. */
 export interface HeldClaim extends ClaimRef, LockDemand {
-  /** @param keepUntil until when nobody else shall get the lock all the same */
+  /** The longest lease (ms) that was requested for it: the backend may remember the claim for so long. */
+  longestLease: number;
+  /** @param keepUntil until when no other claim gets the lock although it was released */
   release(keepUntil?: number): Promise<ReleaseReply | 'unanswered'>;
 }
 
-/** Where a hold came from: told of a loss before the holder's signal is, and of the end. */
+/** Where a hold came from. It learns of a loss before the holder's signal aborts, and of the end. */
 export interface HoldOwner {
   holdLost(hold: Hold): void;
-  /** The last user has left. Answers what became of the lock: passed on inside the process, or what the backend said. */
+  /** The last user has left. Returns the outcome: the lock was passed on inside the process, or the backend's reply. */
   release(hold: Hold): 'handed-on' | Promise<ReleaseReply | 'unanswered'>;
-  /** It goes on in another process, with its claim: those who wait behind it here ask for themselves. */
+  /** The hold continues in another process, with its claim: callers that wait behind it here ask for themselves. */
   moved(hold: Hold): void;
 }
 
@@ -25,31 +28,33 @@ export interface HoldOwner {
 const longestRetryPause = 250;
 
 /**
- * A lock that is held by this process: the grant, how long it is certain, and everybody inside who uses it.
- * States: held → lost (time or backend says so) → ended, or held → ended by the release. Never back.
+ * A lock that this process holds: the grant, how long it is certain, and all its users.
+ * States: held → lost (by time, or the backend reports it) → ended, or held → ended by the release. Never back.
  */
 export class Hold implements DueMember {
-  place = -1;
+  heapIndex = -1;
   readonly fencingToken: number;
   readonly lease: number;
   /** Class and method that hold it, for messages. */
   readonly where: string | undefined;
   readonly acquiredAt: number;
-  /** `Clock.now()` up to which nobody else holds the lock. */
+  /** `Clock.now()` until which no other claim can hold the lock. */
   validUntil: number;
-  /** When the watchdog has to renew, or to confirm a provisional grant. */
+  /** When the watchdog has to renew the lease, or confirm a provisional grant. */
   renewAt: number;
-  /** Handles that were given out and not released yet: a re-entry is one more. */
-  users = 0;
-  lost: LockLostError | undefined;
+  /** Handles that were given out and are not released yet. A re-entry is one more. */
+  private users = 1;
+  private loss: LockLostError | undefined;
 
-  /** End of `minHold`: before it nobody else gets the lock, though the work is done. 0 when there is none. */
+  /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */
   keepUntil: number;
 
   /** End of `maxHold`. */
   private endsAt: number;
-  /** A fixed lease ends here, also when the backend would let this process have the lock for longer; infinite when it is renewed. */
+  /** End of a fixed lease, even if the backend's lease is longer; infinite when the lease is renewed. */
   private fixedEnd: number;
+  /** The backend has granted the lock for the claim window, and no reply has confirmed it since. */
+  private provisional: boolean;
   private controller: AbortController | undefined;
 
   constructor(
@@ -67,32 +72,80 @@ export class Hold implements DueMember {
     this.validUntil = Math.min(grant.validUntil, this.fixedEnd);
     this.endsAt = now + options.maxHold;
     this.keepUntil = options.minHold > 0 ? now + options.minHold : 0;
+    this.provisional = grant.provisional;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
-    else this.renewAt = this.nextRenewal(now);
+    else this.renewAt = this.nextRenewal(now, grant.validUntil);
   }
 
   get name(): string {
     return this.claim.name;
   }
 
-  /** It was taken together with others, and the last of them is there: a fixed lease, `maxHold` and `minHold` count from here. */
-  begin({ renew, lease, maxHold, minHold }: ResolvedLockOptions): void {
+  /** Why it was lost; undefined while it is held, and after its users released it. */
+  get lost(): LockLostError | undefined {
+    return this.loss;
+  }
+
+  /** True until its last user leaves, even if it is lost. */
+  get isUsed(): boolean {
+    return this.users > 0;
+  }
+
+  /** True while a re-entry is inside. */
+  get isReentered(): boolean {
+    return this.users > 1;
+  }
+
+  /** One more user. @throws LockLostError */
+  enter(): void {
+    // After a stalled event loop no timer has seen the loss yet.
+    this.remaining();
+    if (this.lost) throw this.lost;
+    this.users++;
+  }
+
+  /** One user less. @returns true when it was the last. */
+  leave(): boolean {
+    this.remaining();
+    return --this.users === 0;
+  }
+
+  /** The hold continues in another process. */
+  end(): void {
+    this.users = 0;
+  }
+
+  /** The backend did not know the claim when it was released: another holder may have worked. */
+  endedByOthers(): void {
+    this.loss = lostError(this.name, 'revoked', this.where);
+  }
+
+  /**
+   * The last of several locks that are taken together is there: a fixed lease, `maxHold` and `minHold` count from here.
+   * @param latest `wholeUntil` of the one that came last
+   */
+  begin({ renew, lease, maxHold, minHold }: ResolvedLockOptions, latest: number): void {
     const now = this.clock.now();
     this.endsAt = now + maxHold;
     if (minHold > 0) this.keepUntil = now + minHold;
     if (renew) return;
     this.fixedEnd = now + lease;
+    // Extends, once, the lease of a name that came earlier or was handed over. Leases from one command differ by less than a millisecond.
+    this.renewAt = this.provisional || latest - this.validUntil > 1 ? now : Number.POSITIVE_INFINITY;
     this.validUntil = Math.min(this.validUntil, this.fixedEnd);
-    // Where the others took long to get, the backend's lease is brought to its length, once.
-    this.renewAt = this.fixedEnd - this.validUntil > lease / 10 ? now : Number.POSITIVE_INFINITY;
   }
 
-  /** The moment at which the watchdog must have looked at this hold. */
+  /** The end of the certain lease, or of the lease once it is confirmed. */
+  get wholeUntil(): number {
+    return this.provisional ? certainUntil(this.clock.now(), this.lease) : this.validUntil;
+  }
+
+  /** When the watchdog must look at this hold. */
   get dueAt(): number {
     return Math.min(this.renewAt, this.validUntil, this.endsAt);
   }
 
-  /** Milliseconds of certain lease. Reads the clock, and finds out about a loss before any timer did. */
+  /** Milliseconds of certain lease. Reads the clock, and so sees a loss before a timer does. */
   remaining(): number {
     if (this.users === 0 || this.lost) return 0;
     const now = this.clock.now();
@@ -104,31 +157,41 @@ export class Hold implements DueMember {
 
   lose(reason: Exclude<LockLostReason, 'adopted'>): void {
     if (this.users === 0 || this.lost) return;
-    this.lost = lostError(this.name, reason, this.where);
-    this.owner.holdLost(this);
-    this.controller?.abort(this.lost);
+    this.loss = lostError(this.name, reason, this.where);
+    // The loss may be found in the context of another request. The owner comes first: listeners of the signal must not delay the release
+    // and the next caller. `isHeld` and `signal.aborted` show the loss already.
+    inRoot(() => {
+      this.owner.holdLost(this);
+      this.controller?.abort(this.lost);
+    });
   }
 
-  /** What the next renewal asks for. A fixed lease is confirmed up to its end, not beyond. */
+  /** The next renewal. A fixed lease is confirmed up to its end, not beyond. */
   renewal(now: number, reserve = 0): RenewRequest {
-    const lease = this.renewed ? this.lease : Math.max(1, Math.ceil(this.fixedEnd - now));
-    return { name: this.name, claim: this.claim.claim, fencingToken: this.fencingToken, lease, reserve };
+    return this.request(this.renewed ? this.lease : Math.max(1, Math.ceil(this.fixedEnd - now)), reserve);
   }
 
-  /** What a renewal by hand asks for. A fixed lease may last up to `lease` ms from now, then. */
+  /** A renewal by hand. A fixed lease may then last up to `lease` ms from now. */
   lengthening(lease: number, now: number): RenewRequest {
     this.fixedEnd = Math.max(this.fixedEnd, now + lease);
-    return { ...this.renewal(now), lease };
+    return this.request(lease, 0);
   }
 
-  /** Takes in what the backend said to a renewal. `unanswered` is no loss: the lease runs on, and the renewal is tried again. */
+  /** The watchdog has sent a renewal. The next one is scheduled without waiting for the reply, which may take most of the lease. */
+  renewalSent(now: number): void {
+    this.renewAt = this.nextRenewal(now, Number.POSITIVE_INFINITY);
+  }
+
+  /** Applies the reply to a renewal. `unanswered` is not a loss: the lease runs on, and the renewal is repeated. */
   answered(reply: RenewReply): void {
     const now = this.clock.now();
     if (reply === 'lost') this.lose('revoked');
-    else if (reply === 'unanswered') this.renewAt = now + Math.min(this.lease / 12, longestRetryPause);
-    else {
+    else if (reply === 'unanswered') {
+      this.renewAt = Math.min(this.renewAt, now + Math.min(this.lease / 12, longestRetryPause));
+    } else {
+      this.provisional = false;
       this.validUntil = Math.max(this.validUntil, Math.min(reply.validUntil, this.fixedEnd));
-      this.renewAt = this.nextRenewal(now);
+      this.renewAt = Math.max(this.renewAt, this.nextRenewal(now, reply.validUntil));
     }
   }
 
@@ -146,14 +209,22 @@ export class Hold implements DueMember {
     return this.fixedEnd === Number.POSITIVE_INFINITY;
   }
 
-  private nextRenewal(now: number): number {
-    return this.renewed ? now + this.lease / 3 : Number.POSITIVE_INFINITY;
+  /** A third of the lease after the request was sent, not after its reply. `validUntil` counts from the sending too, and so contains it. */
+  private nextRenewal(now: number, validUntil: number): number {
+    if (!this.renewed) return Number.POSITIVE_INFINITY;
+    return Math.min(now, validUntil - certainUntil(0, this.lease)) + this.lease / 3;
+  }
+
+  private request(lease: number, reserve: number): RenewRequest {
+    const { name, claim, fencingToken } = this;
+    claim.longestLease = Math.max(claim.longestLease, lease);
+    return { name, id: claim.id, fencingToken, lease, reserve };
   }
 }
 
 /**
- * Makes the signal ask the clock whenever it is looked at: after a blocked event loop it must say 'aborted' before the timer, and so
- * the event, had a chance to come.
+ * Makes the signal read the clock each time it is read: after a blocked event loop it must say 'aborted' before the timer, and with it the
+ * event, can run.
  * @param look aborts it when it is time
  */
 export function makeExact(signal: AbortSignal, look: () => void): void {

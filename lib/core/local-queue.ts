@@ -3,59 +3,65 @@ import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
-import { Line } from './line.js';
+import { LinkedList } from './linked-list.js';
 import { exclusive, type LockBackend, type LockDemand, type ReleaseReply } from './lock-backend.js';
 import type { LockHandle } from './lock-handle.js';
 import { refusals } from './refusals.js';
-import { Tenure } from './tenure.js';
+import { HandOffBudget } from './hand-off-budget.js';
 
-/** Fencing tokens to have in hand for local hand-offs: more than a process can use up within one round trip. */
+/** Fencing tokens to reserve for local hand-offs: more than a process can use up within one round trip. */
 const tokenBlock = 256;
 
 /** What a local queue needs from its client. */
 export interface LocalQueueHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
-  readonly settings: { readonly maxLocalHandoffs: number };
   /**
-   * A claim with a fresh id, known to the client so that pushed grants find it.
-   * @param method what the id says of who asks (`ResolvedLockOptions.method`)
+   * A claim with a fresh id. The client knows it, so that pushed grants find it.
+   * @param method the part of the id that names the method (`ResolvedLockOptions.method`)
    */
   openClaim(queue: LocalQueue, method?: string): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
   countWaiting(name: string, change: 1 | -1, where?: string): void;
   holdStarted(hold: Hold): void;
-  /** A caller goes on, inside its hold. */
-  handOver(hold: Hold, calledAt: number): LockHandle;
+  /** The hold is due earlier or later than before. */
+  rescheduled(hold: Hold): void;
+  /** Gives the caller its handle. */
+  deliver(hold: Hold): LockHandle;
   holdLost(hold: Hold): void;
-  /** Nothing but the claim's release is sent for it from now on. */
+  /** From now on only the claim's release is sent. */
   claimEnded(queue: LocalQueue, claim: Claim): void;
 }
 
 /**
- * The callers of one process for one lock name, in order of arrival. They stand in the backend's queue as one claim:
- * a thousand requests for one product are one waiter in Redis. When a caller gives up, the claim keeps its place for the next;
- * when one is done, the next may go on with the same claim (local hand-off, see Tenure).
+ * The callers of one process for one lock name, in order of arrival. They share one claim in the backend's queue: a thousand requests for
+ * one product are one waiter there. When a caller stops waiting, the claim keeps its place for the next one. When a caller releases, the
+ * next one may continue with the same claim (local hand-off, see HandOffBudget).
  */
 export class LocalQueue implements ClaimOwner, HoldOwner {
-  /** Asks, holds or waits at the backend for everybody here. */
+  /** Asks, waits or holds at the backend for all callers here. */
   claim: Claim | undefined;
-  private readonly callers = new Line<Caller>();
+  private readonly callers = new LinkedList<Caller>();
   private hold: Hold | undefined;
-  private tenure: Tenure | undefined;
-  /** Somebody had to wait here: hand-offs are to be expected. */
+  private budget: HandOffBudget | undefined;
+  /** A caller had to wait here: hand-offs are likely. */
   private contested = false;
-  private renewing = false;
-  private renewAgain = false;
+  /** Callers with `wait` above 0. */
+  private waiting = 0;
+  /** Callers that ever joined, and how many of them had joined when the last request was sent. */
+  private joined = 0;
+  private joinedAtQuestion = 0;
+  /** Replies and messages from the backend. */
+  private answers = 0;
 
   constructor(
     readonly name: string,
     private readonly host: LocalQueueHost,
-    /** What its one caller wants (`fairness: 'strict'`). Left out: it is for all that want the lock exclusively. */
+    /** What its one caller wants (`fairness: 'strict'`). Left out: the queue is for all exclusive callers. */
     private readonly own?: LockDemand,
   ) {}
 
-  /** Whether it has one caller only. */
+  /** True when it is for one caller only. */
   get strict(): boolean {
     return this.own !== undefined;
   }
@@ -68,37 +74,46 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return this.callers.size === 0;
   }
 
-  /** Answers the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
+  /** Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: CallOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
       if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
       const caller = new Caller(options, this.host.clock, settle, reject);
-      if (this.claim) {
+      const { claim } = this;
+      if (claim) {
         this.contested = true;
-        if (options.wait > 0) this.count(caller);
+        if (caller.waits) this.count(caller);
       }
-      // The first question settles by itself in time: no timer for a lock that is free.
-      if (this.claim || options.signal) this.watch(caller);
+      caller.position = this.joined++;
+      if (!claim || (!this.hold && claim.isOwed)) caller.answersBefore = this.answers;
+      // The first request settles in time by itself: no timer for a lock that is free.
+      if (claim || options.signal)
+        this.watch(caller, claim ? this.host.backend.commandTimeout : Number.POSITIVE_INFINITY);
       this.callers.push(caller);
-      if (!this.claim) this.openClaim();
+      if (caller.waits) this.waiting++;
+      if (!claim) this.openClaim();
     });
   }
 
   terms(): ClaimTerms {
-    // A claim is closed when its last caller leaves, so there is a first one whenever it asks.
+    // A claim is closed when its last caller leaves, so a claim that asks has a first caller.
     const { options, giveUpAt } = this.callers.first!;
-    return { lease: options.lease, reserve: this.contested ? tokenBlock : 0, enqueue: options.wait > 0, giveUpAt };
+    this.joinedAtQuestion = this.joined;
+    // A caller that waits must not stand behind callers that do not: other processes would overtake it.
+    const enqueue = this.waiting > 0;
+    return { lease: options.lease, reserve: this.contested ? tokenBlock : 0, enqueue, giveUpAt };
   }
 
   granted(grant: Grant): void {
-    const { clock, settings } = this.host;
-    // Without tokens in hand there is nothing to pass on.
-    if (grant.tokensUntil > grant.fencingToken) this.tenure = new Tenure(grant, clock, settings.maxLocalHandoffs);
+    this.answers++;
+    // Without reserved tokens the lock cannot be passed on.
+    if (grant.tokensUntil > grant.fencingToken) this.budget = new HandOffBudget(grant, this.host.clock);
     this.serve(this.callers.first!, grant);
     this.refuseImpatient();
   }
 
   queued(): void {
+    this.answers++;
     for (const caller of this.callers) {
       this.watch(caller);
       try {
@@ -111,64 +126,60 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   contended(rest: number): void {
-    const caller = this.callers.first!;
-    // Else who asked has left meanwhile, and whoever comes next is ready to wait.
-    if (caller.options.wait === 0) {
+    this.answers++;
+    // The reply holds for all callers that had joined when the request was sent. For a later caller the lock may have been freed since.
+    for (const caller of this.callers) {
+      if (caller.waits || caller.position >= this.joinedAtQuestion) continue;
       this.remove(caller);
       caller.reject(refusals.contended(this.name, rest, caller.options.where));
     }
-    // The claim has left nothing at the backend, and has had its answer: the next caller asks with another one.
+    // The claim has no record at the backend and its request is over: the next caller asks with a new claim.
     this.next();
   }
 
   refused(error: LockError): void {
-    const head = this.callers.first!;
-    if (this.callers.size > 1 && this.host.clock.now() >= head.giveUpAt && error.code === 'LOCK_UNAVAILABLE') {
-      // Its time was too short to learn more; those behind have longer.
-      this.remove(head);
-      head.reject(error);
-      this.claim!.abandon();
-      this.next();
-      return;
-    }
-    // Those behind would learn the same, one command time-out later each.
-    const callers = [...this.callers];
-    const claim = this.claim!;
+    let callers = [...this.callers];
+    const now = this.host.clock.now();
+    // The first caller had too little time to learn more. Callers with more time ask again at once, not one after another, a command
+    // time-out each.
+    if (error.code === 'LOCK_UNAVAILABLE' && now >= callers[0]!.giveUpAt)
+      callers = callers.filter(({ giveUpAt }) => now >= giveUpAt);
     for (const caller of callers) this.remove(caller);
-    claim.abandon();
-    this.closeClaim();
+    this.claim!.abandon();
+    this.next();
     for (const caller of callers) caller.reject(error);
   }
 
-  /** The outermost user of the hold has left: passes the lock on, or gives it back and asks anew for those who wait here. */
+  /** The outermost user of the hold has left: passes the lock on, or releases it and asks anew for the callers that wait here. */
   release(hold: Hold): 'handed-on' | Promise<ReleaseReply | 'unanswered'> {
-    // A hold that was lost has been given back at that moment, except at `maxHold`.
+    // A lost hold was released when it was lost, except at `maxHold`.
     if (hold.lost && hold.lost.reason !== 'max-hold') return Promise.resolve('absent');
     const caller = this.hold === hold ? this.callers.first : undefined;
     const keep = hold.keepUntil > 0 && hold.keepUntil > this.host.clock.now();
-    const grant = caller && !keep && this.tenure?.handOff(hold);
+    const { budget } = this;
+    const grant = caller && !keep && budget?.handOff(hold);
     if (grant) {
-      this.serve(caller, grant, this.tenure!.mustYield());
-      if (this.renewing) this.renewAgain = true;
-      else void this.renewBeside();
+      this.serve(caller, grant, budget!.mustYield());
+      if (budget!.renewing) budget!.renewAgain = true;
+      else void this.renewBeside(budget!);
       return 'handed-on';
     }
     const reply = hold.claim.release(keep ? hold.keepUntil : 0);
-    // Asked for at once: question and release travel in one packet.
+    // At once: both commands travel in one packet.
     if (this.hold === hold) this.next();
     return reply;
   }
 
   moved(hold: Hold): void {
     if (this.hold !== hold) return;
-    // Not closed: a question of this claim that fails by now must not give it back.
+    // Not closed: a request of this claim that fails later must not release it.
     const claim = this.claim!;
     this.claim = undefined;
     this.host.claimEnded(this, claim);
     this.next();
   }
 
-  /** Rejects everybody who waits. Who holds the lock keeps it. */
+  /** Rejects all callers that wait. A holder keeps the lock. */
   rejectWaiting(reason: unknown): void {
     for (const caller of this.callers) this.leave(caller, reason);
   }
@@ -176,7 +187,6 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   private serve(caller: Caller, grant: Grant, yielding = false): void {
     const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, this);
     this.hold = hold;
-    hold.users = 1;
     this.remove(caller);
     this.host.holdStarted(hold);
     if (yielding) setImmediate(() => this.settle(caller, hold));
@@ -184,37 +194,39 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private settle(caller: Caller, hold: Hold): void {
-    const lock = this.host.handOver(hold, caller.calledAt);
+    const lock = this.host.deliver(hold);
     if (lock.isHeld) return caller.settle(lock);
-    // The event loop stood still between grant and here: an expired lock is none.
+    // The event loop stood still since the grant, and the lease has expired.
     void lock.release();
     caller.reject(hold.lost);
   }
 
   /**
-   * Proves a local hand-off while its holder works already: brings the lease back to its length, reserves tokens, and learns
-   * whether others wait. One at a time; whoever comes meanwhile is covered by one more behind it.
+   * Renews after a local hand-off while the new holder works: restores the lease, reserves tokens, and learns whether other clients wait.
+   * One renewal at a time; one more behind it covers all hand-offs until its reply. A renewal that fails is left to the watchdog, which
+   * confirms each of these holds.
    */
-  private async renewBeside(): Promise<void> {
-    this.renewing = true;
-    this.renewAgain = false;
-    const { tenure, hold } = this;
-    const [reply] = await this.host.backend.renew([hold!.renewal(this.host.clock.now(), tokenBlock)]);
-    this.renewing = false;
-    if (this.tenure !== tenure) return;
-    // What it says of the record is true for whoever holds it by now.
-    tenure!.learn(reply!);
-    this.hold!.answered(reply!);
-    // `answered` may have found the lock lost, and so ended the tenure.
-    if (this.renewAgain && this.tenure === tenure) void this.renewBeside();
+  private async renewBeside(budget: HandOffBudget): Promise<void> {
+    budget.renewing = true;
+    budget.renewAgain = false;
+    const [reply] = await this.host.backend.renew([this.hold!.renewal(this.host.clock.now(), tokenBlock)]);
+    budget.renewing = false;
+    if (this.budget !== budget) return;
+    budget.learn(reply!);
+    // The reply is true for the present holder, too, though the request was sent for an earlier one.
+    const hold = this.hold!;
+    hold.answered(reply!);
+    this.host.rescheduled(hold);
+    // `answered` may have found the lock lost, which ends the budget.
+    if (budget.renewAgain && this.budget === budget) void this.renewBeside(budget);
   }
 
   holdLost(hold: Hold): void {
     this.host.holdLost(hold);
     if (this.hold !== hold) return;
-    // At `maxHold` the lock runs out rather than being freed: the work that hangs has the rest of the lease to stop.
-    // Else a renewal still under way may have lengthened the lease at the backend, so it is given back all the same.
-    // Work that the shutdown cut off has begun all the same: `minHold` counts.
+    // At `maxHold` the lock expires instead of being released: the work that hangs has the rest of the lease to stop. After any other loss
+    // it is released, since a renewal under way may have extended the lease at the backend. `minHold` also counts for work that the
+    // shutdown cut off.
     const { reason } = hold.lost!;
     if (reason !== 'max-hold') void hold.claim.release(reason === 'shutdown' ? hold.keepUntil : 0);
     this.next();
@@ -222,7 +234,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   private next(): void {
     this.hold = undefined;
-    this.tenure = undefined;
+    this.budget = undefined;
     this.closeClaim();
     if (this.callers.size > 0) this.openClaim();
   }
@@ -240,22 +252,25 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.host.claimEnded(this, claim);
   }
 
-  private watch(caller: Caller): void {
+  private watch(caller: Caller, longestTry = Number.POSITIVE_INFINITY): void {
     caller.watch(
+      longestTry,
       () => {
-        const { wait, where } = caller.options;
-        const silent = this.claim?.heard === false;
-        this.leave(
-          caller,
-          silent
-            ? refusals.silence(this.name, wait, where)
-            : refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), where),
-        );
+        this.leave(caller, this.tooLate(caller));
       },
       (reason) => {
         this.leave(caller, reason);
       },
     );
+  }
+
+  /** Tells contended from unavailable: the backend is silent when a reply is due for `commandTimeout`, or for all of the wait. */
+  private tooLate({ waits, answersBefore, options: { wait, where } }: Caller): LockError {
+    const { commandTimeout } = this.host.backend;
+    if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, where);
+    const silent = !this.hold && (answersBefore === this.answers || this.claim!.silence >= commandTimeout);
+    if (silent) return refusals.silence(this.name, 'wait', wait, where);
+    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), where);
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -270,6 +285,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   private remove(caller: Caller): boolean {
     if (!this.callers.remove(caller)) return false;
+    if (caller.waits) this.waiting--;
     if (caller.counted) this.host.countWaiting(this.name, -1);
     caller.stop();
     return true;
@@ -285,10 +301,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return refusals.contended(this.name, this.hold?.remaining(), where);
   }
 
-  /** One try that stood behind an open question: the answer is that the lock is somebody else's. */
+  /** Rejects callers with one try that stood behind an open request: another claim holds the lock. */
   private refuseImpatient(): void {
     for (const caller of this.callers) {
-      if (caller.options.wait === 0) this.leave(caller, this.contendedFor(caller.options));
+      if (!caller.waits) this.leave(caller, this.contendedFor(caller.options));
     }
   }
 }

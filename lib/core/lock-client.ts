@@ -1,60 +1,55 @@
 import { channels } from '../diagnostics/channels.js';
 import { Claim, type ClaimHost } from './claim.js';
-import { newClientId } from './claim-id.js';
+import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
-import type { LockBackend, PushedGrant } from './lock-backend.js';
+import type { ClaimRef, LockBackend, PushedGrant } from './lock-backend.js';
 import { type CallOptions } from './caller.js';
 import { findHandle, findLock, runInFlow, runInFlowOfAll } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
-import { type LockKey, namesOf } from './lock-key.js';
+import { type LockKey, namesOf, assertLockName } from './lock-key.js';
 import { assertCovers } from './lock-demand.js';
 import type { LockLog } from './lock-log.js';
-import { assertLockName } from './lock-name.js';
 import type { LockScope } from './lock-scope.js';
 import { LockViews } from './lock-views.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
 import type { ResolvedLockOptions } from './options.js';
-import { lostError, refusals } from './refusals.js';
+import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
+import { inRoot } from './root-context.js';
+import { ShortLivedMap } from './short-lived-map.js';
 import type { TicketContent } from './ticket.js';
 import { type TransferHost, Transfers } from './transfers.js';
 
 export interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
-  /** Callers of this process that may wait at once, over all names: behind another caller of it, or in the backend's queue. */
+  /** Callers of this process that may wait at once, over all names: behind another caller of the process, or in the backend's queue. */
   readonly maxWaiters: number;
-  /** How often a process may pass a lock on inside while other processes wait for it; 0 turns local hand-off off. */
-  readonly maxLocalHandoffs: number;
 }
 
-/** One connection to a place of locks: every acquisition of a process goes through it. The facade of the core. */
+/** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
 export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
   readonly defaults: ResolvedLockOptions;
-  /** What operators look at. */
+  /** For operators. */
   readonly views: LockViews;
 
-  /** Random once, then a counter: no entropy is spent per lock. */
   private readonly id = newClientId();
   private claimCount = 0;
   /** By name. */
-  private readonly queues = new Map<string, LocalQueue>();
-  /** Of one caller each (`fairness: 'strict'`), by claim. */
-  private readonly strictQueues = new Map<string, LocalQueue>();
+  private readonly queues = new ShortLivedMap<string, LocalQueue>();
+  /** Of one caller each (`fairness: 'strict'`), by claim id. */
+  private readonly strictQueues = new ShortLivedMap<string, LocalQueue>();
   private waiting = 0;
-  /** Holds that were not left yet, be they lost or not. */
-  private held = 0;
   readonly releases: Releases;
   private readonly renewal: Renewal;
   private readonly transfers = new Transfers(this);
   private closing: Promise<void> | undefined;
-  /** No work is left that could ask for a lock. */
+  /** All work has ended: no call can follow. */
   private closed = false;
-  private onLastHoldEnded: (() => void) | undefined;
 
   constructor(
     readonly backend: LockBackend,
@@ -68,7 +63,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     this.views = new LockViews({ backend, clock, log, id: this.id, holds: this.renewal.holds });
   }
 
-  /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is back, by itself. */
+  /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
   start(): Promise<void> {
     return this.backend.start(this.id, {
       granted: (grant) => {
@@ -80,13 +75,16 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
         this.releases.repeat();
         this.renewal.repeat();
       },
-      revoked: ({ claim }) => {
+      revoked: ({ id: claim }) => {
         this.renewal.makeSure(claim);
+      },
+      freeAt: (claim, at) => {
+        this.claimOf(claim)?.askBy(at);
       },
     });
   }
 
-  /** Takes the lock, or re-enters it when the running flow holds it (no command then). Does not open a flow. */
+  /** Takes the lock, or re-enters it when the running flow holds it (without a command). Does not open a flow. */
   acquire(name: string, options: CallOptions): Promise<LockHandle>;
   /** Several names: all of them or none. */
   acquire(names: readonly string[], options: CallOptions): Promise<MultiLock>;
@@ -95,7 +93,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     try {
       if (Array.isArray(name)) {
         const names = namesOf(name);
-        // Before the first is asked for.
+        // Before the first name is requested.
         for (const one of names) this.outerOf(one, options);
         return acquireAll(this, names, options);
       }
@@ -104,25 +102,26 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       const outer = this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer));
       this.assertOpen(name);
-      return this.queueFor(name, options).join(options);
+      const lock = inRoot(() => this.queueFor(name, options).join(options));
+      return channels.acquired.hasSubscribers ? this.told(lock, options.calledAt ?? this.clock.now()) : lock;
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
     }
   }
 
-  /** Takes or re-enters the lock for one piece of work: run it in the answered scope, then leave. */
-  async enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+  /** Takes or re-enters the lock for one piece of work: run it in the returned scope, then leave. */
+  async enter(key: LockKey, options: CallOptions): Promise<LockScope> {
     return scopeOf(await this.acquire(key, options), options);
   }
 
   /** Takes over a lock that another process has exported. Does not open a flow. */
-  adopt(ticket: TicketContent, options: ResolvedLockOptions): Promise<LockHandle | MultiLock> {
+  adopt(ticket: TicketContent, options: CallOptions): Promise<LockHandle | MultiLock> {
     return this.transfers.adopt(ticket, options);
   }
 
   /** The same for one piece of work. */
-  async enterAdopted(ticket: TicketContent, options: ResolvedLockOptions): Promise<LockScope> {
+  async enterAdopted(ticket: TicketContent, options: CallOptions): Promise<LockScope> {
     return scopeOf(await this.adopt(ticket, options), options);
   }
 
@@ -132,16 +131,16 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   /** The innermost lock of the running flow on this client, or the hold of one name. */
   current(name?: string): Lock | undefined {
-    if (name === undefined) return findLock((handle) => handle.host === this);
-    return findHandle((handle) => handle.host === this && handle.key === name);
+    if (name === undefined) return findLock((handle) => LockHandle.isOf(handle, this));
+    return findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
   }
 
   /**
-   * Rejects everybody who waits, lets running work end for up to `timeout` ms, gives back what is held, disconnects.
-   * Work that already is inside a lock may still take further locks meanwhile.
+   * Rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and disconnects. Does not wait for
+   * a lock that is lost. Work inside a lock may still take further locks.
    */
   shutdown(timeout: number): Promise<void> {
-    this.closing ??= this.close(timeout);
+    this.closing ??= inRoot(() => this.close(timeout));
     return this.closing;
   }
 
@@ -158,17 +157,14 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   async leave(hold: Hold): Promise<void> {
-    // Finds out about a lease that ran out while no timer could fire.
-    hold.remaining();
-    if (--hold.users > 0) return;
-    const outcome = hold.owner.release(hold);
+    if (!hold.leave()) return;
+    const outcome = inRoot(() => hold.owner.release(hold));
     this.renewal.remove(hold);
     const reply = outcome === 'handed-on' ? outcome : await outcome;
     if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
-      hold.lost = lostError(hold.name, 'revoked', hold.where);
+      hold.endedByOthers();
       this.report(hold);
     }
-    this.holdEnded();
     if (channels.released.hasSubscribers) {
       const { name: key, fencingToken, acquiredAt } = hold;
       channels.released.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
@@ -182,7 +178,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   newClaimId(method = ''): string {
-    return `${this.id}:${(this.claimCount++).toString(36)}${method}`;
+    return newClaimId(this.id, this.claimCount++, method);
   }
 
   assertOpen(name: string): void {
@@ -197,14 +193,12 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   holdStarted(hold: Hold): void {
-    this.held++;
     this.renewal.add(hold);
   }
 
   holdMoved(hold: Hold): void {
-    hold.users = 0;
+    hold.end();
     this.renewal.remove(hold);
-    this.holdEnded();
     if (channels.exported.hasSubscribers) {
       const { name: key, fencingToken, acquiredAt } = hold;
       channels.exported.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
@@ -215,11 +209,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     this.renewal.rescheduled(hold);
   }
 
-  handOver(hold: Hold, calledAt: number): LockHandle {
-    if (channels.acquired.hasSubscribers && hold.remaining() > 0) {
-      const { name: key, fencingToken } = hold;
-      channels.acquired.publish({ key, fencingToken, waited: this.clock.now() - calledAt });
-    }
+  deliver(hold: Hold): LockHandle {
     return new LockHandle(hold, 1, this);
   }
 
@@ -229,23 +219,28 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   claimEnded(queue: LocalQueue, claim: Claim): void {
-    if (queue.strict) this.strictQueues.delete(claim.claim);
+    if (queue.strict) this.strictQueues.delete(claim.id);
     else if (queue.isEmpty) this.queues.delete(queue.name);
   }
 
-  /** What the running flow holds of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
+  /** Publishes in the context of the caller, so that a subscriber can read its store or its trace. */
+  private async told(acquired: Promise<LockHandle>, calledAt: number): Promise<LockHandle> {
+    const lock = await acquired;
+    const { key, fencingToken } = lock;
+    channels.acquired.publish({ key, fencingToken, waited: this.clock.now() - calledAt });
+    return lock;
+  }
+
+  /** The running flow's hold of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
   private outerOf(name: string, options: CallOptions): LockHandle | undefined {
-    const outer = findHandle((handle) => handle.host === this && handle.key === name);
-    if (outer) assertCovers(name, outer.hold.claim, options, options.where);
+    const outer = findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
+    if (outer) assertCovers(name, LockHandle.holdOf(outer).claim, options, options.where);
     return outer;
   }
 
   private reenter(outer: LockHandle): LockHandle {
-    const { hold } = outer;
-    // Looks at the clock: after a stall the loss may not have been noticed yet.
-    hold.remaining();
-    if (hold.lost) throw hold.lost;
-    hold.users++;
+    const hold = LockHandle.holdOf(outer);
+    hold.enter();
     return new LockHandle(hold, outer.depth + 1, this);
   }
 
@@ -260,15 +255,16 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     return [...this.queues.values(), ...this.strictQueues.values()];
   }
 
-  private granted(grant: PushedGrant): void {
-    const { claim } = this.strictQueues.get(grant.claim) ?? this.queues.get(grant.name) ?? {};
-    if (claim?.claim === grant.claim) claim.receive(grant);
-    // Given up meanwhile, or brought back by a failover: nobody here wants it. But for what goes on elsewhere.
-    else if (!this.transfers.hasLeft(grant.claim)) void this.releases.release(grant, this.defaults.lease, 0);
+  private claimOf({ name, id }: ClaimRef): Claim | undefined {
+    const { claim } = this.strictQueues.get(id) ?? this.queues.get(name) ?? {};
+    return claim?.id === id ? claim : undefined;
   }
 
-  private holdEnded(): void {
-    if (--this.held === 0) this.onLastHoldEnded?.();
+  private granted(grant: PushedGrant): void {
+    const claim = this.claimOf(grant);
+    if (claim) claim.receive(grant);
+    // No caller here wants it: the claim was given up, or a failover brought it back. An exported claim is left alone.
+    else if (!this.transfers.hasLeft(grant.id)) void this.releases.release(grant, this.defaults.lease, 0);
   }
 
   private report(hold: Hold): void {
@@ -284,19 +280,15 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   private async close(timeout: number): Promise<void> {
     this.rejectWaiting();
-    if (this.held > 0) {
-      const ended = new Promise<void>((resolve) => (this.onLastHoldEnded = resolve));
-      const late = new Promise<void>((resolve) => {
-        const stop = this.clock.timer(timeout, resolve);
-        void ended.then(stop);
-      });
-      await Promise.race([ended, late]);
-    }
+    const { holds } = this.renewal;
+    if (holds.size > 0 && timeout > 0) this.log.log(shutdownLines.waits(timeout, holdsNamed([...holds])));
+    await this.renewal.empty(timeout);
     this.closed = true;
-    for (const hold of this.renewal.holds) hold.lose('shutdown');
-    // Work that was inside a lock may have queued for another one meanwhile.
+    for (const hold of holds) hold.lose('shutdown');
+    // Work inside a lock may have queued for another one since.
     this.rejectWaiting();
-    await this.releases.settled();
+    await this.transfers.settled();
+    await this.releases.settled(this.backend.commandTimeout);
     this.releases.stop();
     await this.backend.close();
   }

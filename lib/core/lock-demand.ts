@@ -2,9 +2,9 @@ import type { LockDemand } from './lock-backend.js';
 import { refusals } from './refusals.js';
 
 /**
- * Whether what a flow holds of a name is enough for what it asks for inside: an exclusive lock is one to read, too, and permits cover
- * as many or fewer.
- * @throws LockUpgradeError when it is too little: the flow would wait for itself. LockKindMismatchError for permits beside something else.
+ * Checks that a flow's hold of a name is enough for a request inside it: an exclusive lock covers a shared one, and permits cover as many
+ * or fewer.
+ * @throws LockUpgradeError when it is too little: the flow would wait for itself. LockKindMismatchError for permits beside another kind.
  */
 export function assertCovers(name: string, held: LockDemand, asked: LockDemand, where: string | undefined): void {
   if ((held.kind === 'permits') !== (asked.kind === 'permits'))

@@ -1,4 +1,4 @@
-/** What the doctor can find, at start and (the last two) as the application runs. Stable: `ignoreFindings` names these. */
+/** Findings of the doctor, at start and (the last two) at run time. Stable: `ignoreFindings` names these. */
 export const findingCodes = [
   'LOCK_DOCTOR_EVICTION',
   'LOCK_DOCTOR_PERSISTENCE',
@@ -10,17 +10,19 @@ export const findingCodes = [
   'LOCK_DOCTOR_WRAPPED',
   'LOCK_DOCTOR_OVERRIDDEN',
   'LOCK_DOCTOR_UNPROVIDED',
+  'LOCK_DOCTOR_FILTER',
+  'LOCK_DOCTOR_SHUTDOWN',
   'LOCK_DOCTOR_LEASE',
   'LOCK_DOCTOR_ORDER',
 ] as const;
 
 export type LockFindingCode = (typeof findingCodes)[number];
 
-/** Something that works now and will go wrong later. */
+/** A setting or use that works now and may go wrong later. */
 export interface LockFinding {
   readonly code: LockFindingCode;
   /** Where it is (class and method, or server), what is wrong, and the fix. */
   readonly message: string;
-  /** Whether it only says what could not be looked at: never a reason not to start. */
+  /** True for a remark, not a mistake: a line of level `log` instead of a warning, and never a reason not to start. */
   readonly remark?: boolean;
 }

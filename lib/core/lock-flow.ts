@@ -4,12 +4,12 @@ import type { LockHandle } from './lock-handle.js';
 import type { MultiLock } from './multi-lock.js';
 
 /**
- * A flow is everything that runs, directly or through awaits, inside a hold. It is a chain of the holds around the running
- * code, innermost first, carried by the async context. The chain is immutable: what runs side by side cannot disturb it.
+ * A flow is everything that runs inside a hold, directly or through awaits. It is a chain of the holds around the running code, innermost
+ * first, carried by the async context. The chain is immutable: concurrent branches cannot disturb it.
  */
 interface FlowNode {
   readonly handle: LockHandle;
-  /** What it was taken as: the handle itself, or a lock of several names that it is one of. */
+  /** What it was taken as: the handle itself, or the lock of several names that it belongs to. */
   readonly whole: Lock;
   readonly outer: FlowNode | undefined;
 }
@@ -21,7 +21,7 @@ export function runInFlow<T>(handle: LockHandle, fn: () => T): T {
   return flow.run({ handle, whole: handle, outer: flow.getStore() }, fn);
 }
 
-/** Runs `fn` inside the holds of all names of a lock: it may enter each of them, or some together, again. */
+/** Runs `fn` inside the holds of all names of a lock: it may re-enter each of them, or several together. */
 export function runInFlowOfAll<T>(whole: MultiLock, fn: () => T): T {
   let node = flow.getStore();
   for (const handle of whole.parts) node = { handle, whole, outer: node };
@@ -29,31 +29,31 @@ export function runInFlowOfAll<T>(whole: MultiLock, fn: () => T): T {
 }
 
 /**
- * Runs `fn` outside of every hold: the start of a new entry point (a request, a message, a job). Without it, a server that was
- * started inside a hold would pass that hold on to every request, and two requests would be inside one lock at once.
+ * Runs `fn` outside of all holds: the start of a new entry point (a request, a message, a job). Without it, a server that was started
+ * inside a hold would carry that hold into each request, and two requests would be inside one lock at once.
  */
 export function startFlow<T>(fn: () => T): T {
   return flow.run(undefined, fn);
 }
 
-/** The innermost hold of the running flow that still lasts and meets the condition. A hold that has ended is never revived. */
+/** The innermost hold of the running flow that has not ended and meets the condition. An ended hold is never revived. */
 export function findHandle(matches: (handle: LockHandle) => boolean): LockHandle | undefined {
   return findNode(matches)?.handle;
 }
 
-/** The innermost lock of the running flow that still lasts and meets the condition, with all names that it was taken with. */
+/** The innermost lock of the running flow that has not ended and meets the condition, with all names that it was taken with. */
 export function findLock(matches: (handle: LockHandle) => boolean): Lock | undefined {
   return findNode(matches)?.whole;
 }
 
-/** The locks around the running code that last, innermost first; what was taken together is one. */
+/** The locks around the running code that have not ended, innermost first; several names that were taken together are one. */
 export function locksAround(): Iterable<Lock> {
   const locks = new Set<Lock>();
   for (let node = flow.getStore(); node; node = node.outer) if (node.handle.lasts) locks.add(node.whole);
   return locks;
 }
 
-/** The lock around the running code: its signal and its fencing token. Undefined outside of every lock. */
+/** The lock around the running code, for its signal and its fencing token. Undefined outside of all locks. */
 export function currentLock(): Lock | undefined {
   return findLock(() => true);
 }

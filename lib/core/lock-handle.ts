@@ -1,7 +1,8 @@
+import { type Inspect, inspectCustom } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
 import type { Hold } from './hold.js';
-import type { Lock } from './lock.js';
-import { minLease } from './options.js';
+import { type Lock, pictureOf } from './lock.js';
+import { least } from './defaults.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 import { lostError } from './refusals.js';
 
@@ -9,33 +10,46 @@ import { lostError } from './refusals.js';
 export interface HandleHost {
   /** @param lease in ms; left out: that of each hold */
   renew(holds: readonly Hold[], lease?: number): Promise<void>;
-  /** Hands it over to another process, all handles of one lock together. @param lease in ms */
+  /** Exports the lock: all its handles together. @param lease in ms */
   export(handles: readonly LockHandle[], lease?: number): Promise<string>;
-  /** One user less; the last one gives the lock back. */
+  /** One user less; the last one releases the lock. */
   leave(hold: Hold): Promise<void>;
 }
 
-/** One user's view of a hold: the outermost one, or a re-entry. */
+/**
+ * One user's view of a hold: the outermost one, or a re-entry. The engine behind it, which has passwords and claim ids, is in private
+ * fields: loggers and test matchers that walk its properties see only the state of the lock.
+ */
 export class LockHandle implements Lock {
-  private released: Promise<void> | undefined;
-  private ended: 'released' | 'exported' = 'released';
+  readonly key: string;
+  readonly fencingToken: number;
+  readonly #hold: Hold;
+  readonly #host: HandleHost;
+  #released: Promise<void> | undefined;
+  #ended: 'released' | 'exported' = 'released';
 
   constructor(
-    readonly hold: Hold,
+    hold: Hold,
     readonly depth: number,
-    readonly host: HandleHost,
-  ) {}
+    host: HandleHost,
+  ) {
+    this.key = hold.name;
+    this.fencingToken = hold.fencingToken;
+    this.#hold = hold;
+    this.#host = host;
+  }
 
-  get key(): string {
-    return this.hold.name;
+  /** For the engine. */
+  static holdOf(lock: LockHandle): Hold {
+    return lock.#hold;
+  }
+
+  static isOf(lock: LockHandle, host: HandleHost): boolean {
+    return lock.#host === host;
   }
 
   get keys(): readonly string[] {
     return [this.key];
-  }
-
-  get fencingToken(): number {
-    return this.hold.fencingToken;
   }
 
   get fencingTokens(): ReadonlyMap<string, number> {
@@ -43,7 +57,7 @@ export class LockHandle implements Lock {
   }
 
   get signal(): AbortSignal {
-    return this.hold.signal;
+    return this.#hold.signal;
   }
 
   get isHeld(): boolean {
@@ -51,50 +65,58 @@ export class LockHandle implements Lock {
   }
 
   get remaining(): number {
-    return this.released ? 0 : this.hold.remaining();
+    return this.#released ? 0 : this.#hold.remaining();
   }
 
   get lost(): LockLostError | undefined {
-    return this.hold.lost;
+    return this.#hold.lost;
   }
 
-  /** Whether a flow inside it is still inside the hold, be it lost or not: its last user has not left. */
+  /** True until the hold's last user leaves, whether it is lost or not: flows inside it are still in the hold. */
   get lasts(): boolean {
-    return this.hold.users > 0;
+    return this.#hold.isUsed;
   }
 
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.hold.lost ?? lostError(this.key, this.ended, this.hold.where);
+    throw this.lost ?? lostError(this.key, this.#ended, this.#hold.where);
   }
 
   async renew(lease?: Duration): Promise<void> {
     const milliseconds = leaseOf(lease);
     this.assertHeld();
-    await this.host.renew([this.hold], milliseconds);
+    await this.#host.renew([this.#hold], milliseconds);
   }
 
   async export(lease?: Duration): Promise<string> {
-    return this.host.export([this], leaseOf(lease));
+    return this.#host.export([this], leaseOf(lease));
   }
 
-  /** It was handed over: its release has nothing to give back. */
+  /** The hold was handed over: there is nothing to release. */
   moved(): void {
-    this.released = Promise.resolve();
-    this.ended = 'exported';
+    this.#released = Promise.resolve();
+    this.#ended = 'exported';
   }
 
   release(): Promise<void> {
-    this.released ??= this.host.leave(this.hold);
-    return this.released;
+    this.#released ??= this.#host.leave(this.#hold);
+    return this.#released;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }
+
+  toJSON(): object {
+    return pictureOf(this);
+  }
+
+  [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
+    return `Lock ${inspect(pictureOf(this), options)}`;
+  }
 }
 
 /** @throws LockConfigurationError */
 export function leaseOf(lease: Duration | undefined): number | undefined {
-  return lease === undefined ? undefined : parseDuration('lease', lease, { min: minLease });
+  return lease === undefined ? undefined : parseDuration('lease', lease, { min: least.lease });
 }

@@ -1,59 +1,95 @@
-import type { LockKind } from './lock-backend.js';
+import { originOf } from './claim-id.js';
+import type { LockKind, LockSnapshot } from './lock-backend.js';
 
-/** Who holds a lock, and who waits for it: one moment at Redis. Times are in ms, on the clock of Redis. */
-export interface LockInfo {
-  readonly key: string;
-  /** How it is held: exclusive, shared by readers, or as permits. Undefined when nobody holds it. */
+/** The holders and waiters of a lock at one moment of the backend. Times are in ms, on its clock. */
+export interface LockState<Holder, Waiter> {
+  /** How it is held: exclusive, shared by readers, or as permits. Undefined when it is free. */
   readonly kind: LockKind | undefined;
-  /** Of permits: how many there are. Undefined for other kinds. */
+  /** For permits: how many there are. Undefined for other kinds. */
   readonly limit: number | undefined;
-  /** Empty when nobody holds it. Of a holder with another version of this library nothing is known but its lease. */
-  readonly holders: readonly LockHolderInfo[];
-  /** In the order in which they will be served; the first 1,000. The callers of one process may stand here as one. */
-  readonly waiters: readonly LockWaiterInfo[];
-}
-
-/** A process, as a holder or waiter. */
-export interface LockPartyInfo {
-  /** Tells the connections of one process, and processes of one host and pid, apart. Part of a random id, and no key to its locks. */
-  readonly client: string;
-  readonly host: string | undefined;
-  readonly pid: number | undefined;
   /**
-   * Class and method; undefined for a call of the service. Of another process that passes the lock on inside: the one that it was asked for by
-   * first.
+   * In the order of their fencing tokens; empty when the lock is free. Of a holder with another version of this library only the lease is
+   * known.
    */
-  readonly method: string | undefined;
+  readonly holders: readonly Holder[];
+  /** In order of arrival; at most 1,000. The callers of one process may appear as one waiter. */
+  readonly waiters: readonly Waiter[];
 }
 
-export interface LockHolderInfo extends LockPartyInfo {
+export interface HolderState {
   readonly fencingToken: number;
-  /** Since the grant; of another process that passes the lock on inside: since the process has it. */
+  /** Since the grant. When another process passes the lock on inside: since that process has it. */
   readonly heldFor: number;
-  /** After this it is free, unless it is renewed. */
+  /** The lock is free after this, unless the lease is renewed. */
   readonly leaseLeft: number;
   /**
-   * `held`; `provisional`: it was handed the lock a moment ago, and nothing has been heard of it yet; `kept`: its work is over, and `minHold`
-   * keeps the lock from others.
+   * `held`; `provisional`: the holder got the lock a moment ago and has not confirmed it yet; `kept`: its work is over, and `minHold` keeps
+   * the lock from others.
    */
   readonly state: 'held' | 'provisional' | 'kept';
   /** How many permits it has; 1 for other kinds. */
   readonly permits: number;
 }
 
-export interface LockWaiterInfo extends LockPartyInfo {
-  /** Since it stands in the queue of Redis. */
+export interface WaiterState {
+  /** Since it joined the backend's queue. */
   readonly waited: number;
   readonly kind: LockKind;
   /** How many permits it wants; 1 for other kinds. */
   readonly permits: number;
+  /**
+   * False: the lock was granted to it, and its process was not reached (stopped, dead, or disconnected). It is passed over until it asks
+   * again; a dead one vanishes after twice `poll` and a `commandTimeout`.
+   */
+  readonly reachable: boolean;
 }
 
-/** What `RedisLockService.list` takes. */
+/** A process, as a holder or waiter. */
+export interface LockPartyInfo {
+  /**
+   * Tells apart the connections of one process, and processes with the same host and pid. Part of a random id; gives no access to its
+   * locks.
+   */
+  readonly client: string;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  /**
+   * Class and method; undefined for a call of the service. When another process passes the lock on inside: the method that requested it
+   * first.
+   */
+  readonly method: string | undefined;
+}
+
+export interface LockHolderInfo extends LockPartyInfo, HolderState {}
+
+export interface LockWaiterInfo extends LockPartyInfo, WaiterState {}
+
+/** What `RedisLockService.inspect` returns. */
+export interface LockInfo extends LockState<LockHolderInfo, LockWaiterInfo> {
+  readonly key: string;
+}
+
+/** Options of `RedisLockService.list`. */
 export interface LockListOptions {
   /**
-   * What the names begin with, such as `product:`.
+   * The beginning of the names, such as `product:`.
    * @default '' every name under the prefix
    */
-  startsWith?: string;
+  startsWith?: string | undefined;
+}
+
+/** A snapshot with the processes of its claims, in whole milliseconds. */
+export function lockInfoOf(key: string, { kind, limit, holders, waiters }: LockSnapshot): LockInfo {
+  return {
+    key,
+    kind,
+    limit,
+    holders: holders.map(({ id, ...state }) => ({
+      ...originOf(id),
+      ...state,
+      heldFor: Math.floor(state.heldFor),
+      leaseLeft: Math.max(0, state.leaseLeft),
+    })),
+    waiters: waiters.map(({ id, ...state }) => ({ ...originOf(id), ...state, waited: Math.floor(state.waited) })),
+  };
 }

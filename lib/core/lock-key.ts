@@ -1,15 +1,14 @@
-import { assertLockName } from './lock-name.js';
 import { inputRefusals } from './refusals.js';
 
-/** What is locked: a name such as `product:42` (a non-empty string of at most 1 KB), or several: then all of them or none. */
+/** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */
 export type LockKey = string | readonly string[];
 
-/** Names of one lock: what travels to the backend in one command. */
+/** Most names of one lock: they travel to the backend in one command. */
 export const mostNames = 64;
 
 /**
- * The names of a key of several, without repetitions, in the order in which they are taken everywhere.
- * @throws LockConfigurationError for none, too many, or what is no name.
+ * The names of a list, without duplicates, in the one order in which all processes take them.
+ * @throws LockConfigurationError for none, too many, or an invalid name.
  */
 export function namesOf(key: readonly unknown[]): readonly string[] {
   const names = new Set<string>();
@@ -19,7 +18,7 @@ export function namesOf(key: readonly unknown[]): readonly string[] {
   }
   if (names.size === 0) throw inputRefusals.noNames();
   if (names.size > mostNames) throw inputRefusals.tooManyNames(names.size, mostNames);
-  // By code units: the same in every process, whatever its language.
+  // By code units: the same in each process, independent of its locale.
   return [...names].sort();
 }
 
@@ -27,4 +26,22 @@ export function namesOf(key: readonly unknown[]): readonly string[] {
 export function assertLockKey(key: unknown): asserts key is LockKey {
   if (Array.isArray(key)) namesOf(key);
   else assertLockName(key);
+}
+
+/** Longest lock name in bytes of UTF-8. */
+export const longestName = 1024;
+
+/**
+ * A lock name is a non-empty well-formed string of at most 1 KB.
+ * @throws LockConfigurationError for anything else: `undefined` must not become one lock for all.
+ */
+export function assertLockName(name: unknown): asserts name is string {
+  if (typeof name !== 'string') throw inputRefusals.noName(name);
+  if (name === '') throw inputRefusals.emptyName();
+  // A UTF-16 unit takes at most three bytes: short names need no counting.
+  if (name.length * 3 > longestName && Buffer.byteLength(name) > longestName) {
+    throw inputRefusals.longName(name, Buffer.byteLength(name), longestName);
+  }
+  // In Node since 20; TypeScript's ES2023 library does not have it yet.
+  if (!(name as unknown as { isWellFormed(): boolean }).isWellFormed()) throw inputRefusals.halfPair(name);
 }

@@ -1,4 +1,4 @@
-/** Where the engine tells what a person should know. Nest's `Logger` fits. */
+/** Where the engine logs. Nest's `Logger` fits. */
 export interface LockLog {
   log(message: string): void;
   warn(message: string): void;

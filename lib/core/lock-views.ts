@@ -1,15 +1,15 @@
 import { channels } from '../diagnostics/channels.js';
-import { originOf, placeOf } from './claim-id.js';
+import { originOf, describeProcess } from './claim-id.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
-import type { HolderSnapshot, LockBackend, LockSnapshot } from './lock-backend.js';
-import type { LockHolderInfo, LockInfo, LockListOptions } from './lock-info.js';
+import type { LockBackend, LockSnapshot } from './lock-backend.js';
+import { type LockHolderInfo, type LockInfo, type LockListOptions, lockInfoOf } from './lock-info.js';
 import type { LockLog } from './lock-log.js';
-import { assertLockName } from './lock-name.js';
+import { assertLockName } from './lock-key.js';
 import { readOptions } from './options.js';
 import { viewLines, viewRefusals as refusals } from './views.messages.js';
 
-/** Waiters that one look tells of. */
+/** Most waiters in one reply. */
 const mostWaiters = 1000;
 
 /** What it needs from its client. */
@@ -19,44 +19,36 @@ export interface ViewsHost {
   readonly log: LockLog;
   /** Its id, with which all its claims begin. */
   readonly id: string;
-  /** What this process holds. */
+  /** The holds of this process. */
   readonly holds: Iterable<Hold>;
 }
 
-/** What operators do with locks: look who has them, and take them away. No lock is taken or given back by it. */
+/** What operators do with locks: see their holders, and take them away. It acquires and releases no locks of its own. */
 export class LockViews {
   constructor(private readonly host: ViewsHost) {}
 
   async inspect(name: string): Promise<LockInfo> {
-    const { kind, limit, holders, waiters } = await this.look('inspect', name, mostWaiters);
-    return {
-      key: name,
-      kind,
-      limit,
-      holders: holders.map((holder) => this.holderInfo(holder)),
-      waiters: waiters.map(({ claim, waited, ...wants }) => {
-        return { ...originOf(claim), waited: Math.floor(waited), ...wants };
-      }),
-    };
+    return this.infoOf(name, await this.look('inspect', name, mostWaiters));
   }
 
   /**
-   * Takes the lock from those who hold it now, and hands it on. Two steps: who it is taken from is known, told, and matched, so a repeated
-   * or late command takes nothing from whoever came after.
+   * Takes the lock from its present holders and hands it on. It inspects first: the holders are known for the log, and the command names
+   * them, so a repeated or late one takes nothing from a later holder.
    */
   async forceRelease(name: string): Promise<boolean> {
     const { backend, id, log } = this.host;
-    const { holders } = await this.look('forceRelease', name, 0);
+    const snapshot = await this.look('forceRelease', name, 0);
+    const { holders } = snapshot;
     if (holders.length === 0) return false;
     if (!backend.revoke) throw refusals.notProvided('forceRelease');
-    // Looked at while those in this process still hold.
-    const infos = new Map(holders.map((holder) => [holder.claim, this.holderInfo(holder)]));
+    // Before the holders in this process lose it.
+    const infos = this.infoOf(name, snapshot).holders;
     const deprived = new Set(await backend.revoke(name, holders));
     if (deprived.size === 0) return false;
-    for (const hold of this.host.holds) if (deprived.has(hold.claim.claim)) hold.lose('revoked');
-    const lost = [...infos].filter(([claim]) => deprived.has(claim)).map(([, info]) => info);
-    const holdersOf = lost.map((holder) => `${placeOf(holder)} for ${holder.heldFor} ms`);
-    log.warn(viewLines.forceReleased(name, placeOf(originOf(id)), holdersOf.join('; ')));
+    for (const hold of this.host.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
+    const lost = infos.filter((_, index) => deprived.has(holders[index]!.id));
+    const holdersOf = lost.map((holder) => `${describeProcess(holder)} for ${holder.heldFor} ms`);
+    log.warn(viewLines.forceReleased(name, describeProcess(originOf(id)), holdersOf.join('; ')));
     if (channels.forceReleased.hasSubscribers) {
       const { client, host, pid } = originOf(id);
       channels.forceReleased.publish({ key: name, by: { client, host, pid }, holders: lost });
@@ -64,7 +56,7 @@ export class LockViews {
     return true;
   }
 
-  /** @throws LockConfigurationError at once for a wrong option; while iterated over, what the backend rejects with. */
+  /** @throws LockConfigurationError at once for a wrong option. The iteration rejects with the backend's errors. */
   list(options: LockListOptions = {}): AsyncIterable<string> {
     const { startsWith = '' } = readOptions('options', options, ['startsWith']);
     if (typeof startsWith !== 'string') throw refusals.noStart(startsWith);
@@ -80,22 +72,22 @@ export class LockViews {
     return backend.inspect(name, waiters);
   }
 
-  private holderInfo({ claim, fencingToken, heldFor, leaseLeft, state, permits }: HolderSnapshot): LockHolderInfo {
-    const info: LockHolderInfo = {
-      ...originOf(claim),
-      fencingToken,
-      heldFor: Math.floor(heldFor),
-      leaseLeft: Math.max(0, leaseLeft),
-      state: state === 'full' ? 'held' : state,
-      permits,
+  private infoOf(name: string, snapshot: LockSnapshot): LockInfo {
+    const info = lockInfoOf(name, snapshot);
+    return {
+      ...info,
+      holders: info.holders.map((holder, index) => this.asKnownHere(holder, snapshot.holders[index]!.id)),
     };
-    // The backend knows which claim holds, this process which of its callers has it by now.
+  }
+
+  /** The backend knows which claim holds. This process knows which of its callers has the lock now. */
+  private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
     for (const hold of this.host.holds) {
-      if (hold.claim.claim !== claim) continue;
-      const { fencingToken: token, acquiredAt, where } = hold;
-      return { ...info, fencingToken: token, heldFor: Math.floor(this.host.clock.now() - acquiredAt), method: where };
+      if (hold.claim.id !== claim) continue;
+      const { fencingToken, acquiredAt, where } = hold;
+      return { ...holder, fencingToken, heldFor: Math.floor(this.host.clock.now() - acquiredAt), method: where };
     }
-    return info;
+    return holder;
   }
 }
 

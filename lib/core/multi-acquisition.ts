@@ -2,36 +2,35 @@ import type { CallOptions } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockError } from '../errors/lock-errors.js';
-import type { LockHandle } from './lock-handle.js';
+import { LockHandle } from './lock-handle.js';
 import { MultiLock, giveBack, type MultiLockHost } from './multi-lock.js';
-import type { ResolvedLockOptions } from './options.js';
 
 /** What it needs from its client. */
 export interface MultiAcquisitionHost extends MultiLockHost {
   readonly clock: Clock;
   /** Takes one name, or re-enters it when the running flow holds it. */
   acquire(name: string, options: CallOptions): Promise<LockHandle>;
-  /** The hold is under other terms from now on: the watchdog looks at it anew. */
+  /** The terms of the hold have changed: the watchdog reads them again. */
   rescheduled(hold: Hold): void;
 }
 
 /**
  * Takes all names or none.
  *
- * First all are asked for at once and none is waited for: one command when they are free. When somebody has one of them,
- * what stands behind it in order is given back, and it is waited for with nothing but names in hand that stand before it. So whoever waits
- * holds only what comes earlier in the one order that everybody keeps to: no circle can close.
+ * First it requests all names at once without waiting: one command when they are free. When another claim has one of them, it releases the
+ * names behind that one in order, and waits for it while it holds only names in front of it. All callers keep to this one order, so no
+ * circle of waiting callers can close.
  *
- * What the flow held before is held on throughout: an outer lock like any other.
- * @param names sorted, without repetitions
+ * What the flow held before stays held, like any other outer lock.
+ * @param names sorted, without duplicates
  */
 export async function acquireAll(
   host: MultiAcquisitionHost,
   names: readonly string[],
-  options: ResolvedLockOptions,
+  options: CallOptions,
 ): Promise<MultiLock> {
-  const calledAt = host.clock.now();
-  // The work has not begun: until then a lease is neither fixed nor at its end, and what is given back is free at once.
+  const { calledAt = host.clock.now() } = options;
+  // The work has not begun: until then leases do not end, and a name that is released is free at once.
   const step: CallOptions = { ...options, calledAt, renew: true, maxHold: Number.POSITIVE_INFINITY, minHold: 0 };
   const oneTry: CallOptions = { ...step, wait: 0, tryFor: options.wait };
   const taken: LockHandle[] = [];
@@ -42,33 +41,34 @@ export async function acquireAll(
         await Promise.allSettled(names.slice(taken.length).map((name) => host.acquire(name, oneTry))),
       );
       taken.push(...free);
-      // Before the next question: both travel in one packet.
+      // Before the next request: both travel in one packet.
       if (surplus.length > 0) givenBack.push(giveBack(surplus));
       if (!failure) break;
       if (options.wait === 0 || !isContended(failure.reason)) throw failure.reason;
-      // Who has lost a name already need not wait for the next.
+      // A caller that has lost a name already need not wait for the next.
       const signals = taken.map(({ signal }) => signal);
       const signal = AbortSignal.any(options.signal ? [options.signal, ...signals] : signals);
       taken.push(await host.acquire(names[taken.length]!, { ...step, signal }));
       if (taken.length === names.length) break;
     }
     const lock = new MultiLock(taken, host);
-    // The event loop may have stood still: an expired lock is none.
+    // The event loop may have stood still, and a lease may have expired.
     lock.assertHeld();
-    for (const { hold, depth } of taken) {
-      if (depth > 1) continue;
-      hold.begin(options);
+    const begun = taken.filter(({ depth }) => depth === 1).map((part) => LockHandle.holdOf(part));
+    const latest = Math.max(...begun.map(({ wholeUntil }) => wholeUntil));
+    for (const hold of begun) {
+      hold.begin(options, latest);
       host.rescheduled(hold);
     }
     return lock;
   } catch (error) {
-    // Whoever is told that it has nothing has nothing.
+    // A caller that gets an error holds nothing.
     await Promise.all([...givenBack, giveBack(taken)]);
     throw error;
   }
 }
 
-/** What was had before the first name that was not, what stands behind it, and why the call cannot go on as it is. */
+/** What was taken before the first refused name, what was taken behind it, and why the call failed there. */
 function sortOut(tries: ReadonlyArray<PromiseSettledResult<LockHandle>>): {
   free: LockHandle[];
   surplus: LockHandle[];
@@ -79,7 +79,7 @@ function sortOut(tries: ReadonlyArray<PromiseSettledResult<LockHandle>>): {
   let failure: PromiseRejectedResult | undefined;
   for (const result of tries) {
     if (result.status === 'fulfilled') (failure ? surplus : free).push(result.value);
-    // What waiting cannot help comes before what it can.
+    // A failure that waiting cannot cure takes precedence.
     else if (!failure || (isContended(failure.reason) && !isContended(result.reason))) failure = result;
   }
   return { free, surplus, failure };

@@ -1,7 +1,8 @@
+import { type Inspect, inspectCustom } from './describe.js';
 import type { Duration } from './duration.js';
 import { type Hold, makeExact } from './hold.js';
-import type { Lock } from './lock.js';
-import { type LockHandle, leaseOf } from './lock-handle.js';
+import { type Lock, pictureOf } from './lock.js';
+import { LockHandle, leaseOf } from './lock-handle.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 
 /** What a lock of several names needs from its client. */
@@ -10,17 +11,19 @@ export interface MultiLockHost {
   export(handles: readonly LockHandle[], lease?: number): Promise<string>;
 }
 
-/** Several names that were taken together: held while each of them is, given back together. */
+/** Several names that were taken together: held while each of them is, released together. */
 export class MultiLock implements Lock {
   readonly keys: readonly string[];
-  private allSignals: AbortSignal | undefined;
-  private released: Promise<void> | undefined;
+  readonly #host: MultiLockHost;
+  #allSignals: AbortSignal | undefined;
+  #released: Promise<void> | undefined;
 
   /** @param parts one for each name, in the order of the names */
   constructor(
     readonly parts: readonly LockHandle[],
-    private readonly host: MultiLockHost,
+    host: MultiLockHost,
   ) {
+    this.#host = host;
     this.keys = parts.map(({ key }) => key);
   }
 
@@ -37,13 +40,14 @@ export class MultiLock implements Lock {
   }
 
   get signal(): AbortSignal {
-    if (!this.allSignals) {
-      this.allSignals = AbortSignal.any(this.parts.map(({ signal }) => signal));
-      makeExact(this.allSignals, () => {
-        for (const { hold } of this.parts) hold.remaining();
+    if (!this.#allSignals) {
+      this.#allSignals = AbortSignal.any(this.parts.map(({ signal }) => signal));
+      makeExact(this.#allSignals, () => {
+        // Makes each of them check for its own loss.
+        for (const part of this.parts) LockHandle.holdOf(part).remaining();
       });
     }
-    return this.allSignals;
+    return this.#allSignals;
   }
 
   get isHeld(): boolean {
@@ -51,11 +55,11 @@ export class MultiLock implements Lock {
   }
 
   get remaining(): number {
-    // Every part is asked: each finds out about its own loss.
+    // Reads all parts: each checks for its own loss.
     return Math.min(...this.parts.map(({ remaining }) => remaining));
   }
 
-  /** 1 when anything was taken that the flow did not hold. */
+  /** 1 when at least one name was not held by the flow before. */
   get depth(): number {
     return Math.min(...this.parts.map(({ depth }) => depth));
   }
@@ -72,23 +76,31 @@ export class MultiLock implements Lock {
   async renew(lease?: Duration): Promise<void> {
     const milliseconds = leaseOf(lease);
     this.assertHeld();
-    await this.host.renew(
-      this.parts.map(({ hold }) => hold),
+    await this.#host.renew(
+      this.parts.map((part) => LockHandle.holdOf(part)),
       milliseconds,
     );
   }
 
   async export(lease?: Duration): Promise<string> {
-    return this.host.export(this.parts, leaseOf(lease));
+    return this.#host.export(this.parts, leaseOf(lease));
   }
 
   release(): Promise<void> {
-    this.released ??= giveBack(this.parts);
-    return this.released;
+    this.#released ??= giveBack(this.parts);
+    return this.#released;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
+  }
+
+  toJSON(): object {
+    return pictureOf(this);
+  }
+
+  [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
+    return `Lock ${inspect(pictureOf(this), options)}`;
   }
 }
 

@@ -1,109 +1,110 @@
-import { describe } from './describe.js';
+import { defaults as library, least } from './defaults.js';
+import { describe, suggestion } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
 import { exclusive, type LockDemand } from './lock-backend.js';
 import { inputRefusals } from './refusals.js';
 
-/** What can be said at every acquisition, by call or by decorator. */
-export type LockOptions = LockTerms & KindOptions;
+/** The options of an acquisition, by call or by decorator: its terms, and how many callers can hold the lock at once. */
+export type LockOptions = LockTerms & LockSharing;
 
-/** How many hold the lock at once. Left out: one. */
-export type KindOptions = ShareOptions | PermitOptions;
-
-export interface ShareOptions {
-  /**
-   * A read lock: any number hold the name at once, while nobody holds it without `shared`, which is its write lock. First come, first
-   * served over both. The callers of one process queue one by one, as with `fairness: 'strict'`.
-   * @default false
-   */
-  shared?: boolean;
-  limit?: undefined;
-  permits?: undefined;
-}
-
-export interface PermitOptions {
-  /**
-   * How many permits the name has, for at most so many holders at once; at least 1. The same at every place: the latest call counts for all.
-   * A name is used with `limit` or without, not both. The callers of one process queue one by one, as with `fairness: 'strict'`.
-   * @default none: the lock is for one, or shared
-   */
-  limit: number;
-  /**
-   * How many permits this call takes at once; at least 1, at most `limit`.
-   * @default 1
-   */
-  permits?: number;
-  shared?: false;
-}
+/** `shared`, or `limit` with `permits`, or none of them: one holder. */
+export type LockSharing =
+  | {
+      /**
+       * A read lock: any number of callers hold the name at once, while no caller holds it without `shared`, which is its write lock. First
+       * come, first served over both. The callers of one process queue one by one, as with `fairness: 'strict'`.
+       * @default false
+       */
+      shared?: boolean | undefined;
+      limit?: undefined;
+      permits?: undefined;
+    }
+  | {
+      /**
+       * How many permits the name has, and so the most holders at once; at least 1. The same at each call site: the latest call applies to
+       * all. A name is used with `limit` or without, not both. The callers of one process queue one by one, as with `fairness: 'strict'`.
+       * @default none: the lock is exclusive, or shared
+       */
+      limit: number;
+      /**
+       * How many permits this call takes at once; at least 1, at most `limit`.
+       * @default 1
+       */
+      permits?: number | undefined;
+      /** Left out, or false: a name has permits or is shared. */
+      shared?: false | undefined;
+    };
 
 export interface LockTerms {
   /**
-   * How long the lock is granted when nothing renews it, i.e. how long the others wait after a crash.
-   * Left out: the module's `lease`, renewed every third of it until the work ends. Given: fixed, the work must end within it, unless `renew: true`.
+   * The time for which the lock is granted without a renewal: after a crash, the others wait for so long.
+   * Left out: the module's `lease`, renewed after each third of it until the work ends. Given: fixed, the work must end within it, unless
+   * `renew: true`.
    * @default '30s', renewed
    */
-  lease?: Duration;
+  lease?: Duration | undefined;
   /**
-   * The longest time in the queue. 0 = one try. `Infinity` = as long as it takes.
+   * The longest time in the queue. 0 = one try. `Infinity` = without limit.
    * @default '10s'
    */
-  wait?: Duration;
+  wait?: Duration | undefined;
   /**
-   * Whether a watchdog renews the lease while the work runs.
+   * True: a watchdog renews the lease while the work runs.
    * @default true when `lease` is left out, false when it is given
    */
-  renew?: boolean;
+  renew?: boolean | undefined;
   /**
-   * The longest time a hold may last, renewed or not: then its signal aborts, renewal stops and the lease runs out.
+   * The longest time of a hold, renewed or not: then its signal aborts, renewal stops and the lease runs out.
    * A hung method must not hold a lock for ever.
    * @default none
    */
-  maxHold?: Duration;
+  maxHold?: Duration | undefined;
   /**
-   * The shortest time from the grant in which nobody else gets the lock, also when the work was done sooner. The rest of it is left to the
-   * backend: the call returns, the process may end. A job that every process starts at about the same time so runs once.
-   * Work that lasts longer, and a crash (there the lease counts), are not held up by it.
+   * The shortest time from the grant during which no other caller gets the lock, even if the work ends sooner. The backend enforces the
+   * rest of it: the call returns, the process may end. So a job that all processes start at about the same time runs once.
+   * Longer work is not delayed by it. After a crash the lease applies.
    * @default 0: the lock is free as soon as the work is done
    */
-  minHold?: Duration;
-  /** Gives up waiting: the call rejects with `signal.reason`. Does not end a lock that is already held. */
-  signal?: AbortSignal;
+  minHold?: Duration | undefined;
+  /** Stops waiting: the call rejects with `signal.reason`. Does not end a lock that is already held. */
+  signal?: AbortSignal | undefined;
   /**
-   * `handoff`: the callers of one process queue up inside it and stand in Redis as one; cheap, and fair between processes.
-   * `strict`: every caller queues in Redis; first come, first served over all processes.
+   * `handoff`: the callers of one process queue up inside it and share one place in Redis; cheap, and fair between processes.
+   * `strict`: each caller queues in Redis; first come, first served over all processes.
    * @default 'handoff'
    */
-  fairness?: Fairness;
+  fairness?: Fairness | undefined;
   /**
-   * What happens when the work ended well although the lock was lost on the way: `throw` a LockLostError, or only `warn` in the log.
+   * What happens when the work succeeded but the lock was lost on the way: `throw` a LockLostError, or only `warn` in the log.
    * @default 'throw'
    */
-  onLost?: OnLost;
+  onLost?: OnLost | undefined;
 }
 
 export type Fairness = 'handoff' | 'strict';
 export type OnLost = 'throw' | 'warn';
 
-/** What can be said when a lock is adopted. What is left out is as for an acquisition. */
+/** The options of an adoption. Options that are left out are as for an acquisition. */
 export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHold' | 'onLost'> {
   /**
-   * For how long it is tried again while Redis does not answer. Nobody is waited for.
+   * For how long the adoption is repeated while Redis does not answer. It does not wait for other callers.
    * @default '10s'
    */
-  wait?: Duration;
+  wait?: Duration | undefined;
 }
 
 const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost'] as const;
 
-/** Defaults of every acquisition, from the module's options. */
+/** Defaults of all acquisitions, from the module's options. */
 export interface LockDefaults {
-  lease?: Duration;
-  wait?: Duration;
-  maxHold?: Duration;
-  fairness?: Fairness;
-  onLost?: OnLost;
+  lease?: Duration | undefined;
+  wait?: Duration | undefined;
+  maxHold?: Duration | undefined;
+  fairness?: Fairness | undefined;
+  onLost?: OnLost | undefined;
 }
 
-/** LockOptions with every default filled in, in milliseconds. */
+/** LockOptions with all defaults filled in, in milliseconds. */
 export interface ResolvedLockOptions extends LockDemand {
   readonly lease: number;
   readonly wait: number;
@@ -113,29 +114,26 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly signal: AbortSignal | undefined;
   readonly fairness: Fairness;
   readonly onLost: OnLost;
-  /** Class and method that ask, for messages. */
+  /** Class and method of the caller, for messages. */
   readonly where?: string;
   /** The same as the end of a claim's id (`methodSuffix`), made once for a method. */
   readonly method?: string;
 }
 
-/** The one place of the defaults; `docs/options.md` is compared with it by a test. */
+/** The options of an acquisition when neither the call nor the module sets any. */
 export const lockDefaults: ResolvedLockOptions = {
-  lease: 30_000,
-  wait: 10_000,
+  lease: library.lease,
+  wait: library.wait,
   renew: true,
-  maxHold: Number.POSITIVE_INFINITY,
-  minHold: 0,
+  maxHold: library.maxHold,
+  minHold: library.minHold,
   signal: undefined,
-  fairness: 'handoff',
-  onLost: 'throw',
+  fairness: library.fairness,
+  onLost: library.onLost,
   ...exclusive,
 };
 
-/** Smallest lease in milliseconds: below, the round trip to Redis eats it up. */
-export const minLease = 10;
-
-/** Of a call. */
+/** The options of a call. */
 export const lockOptionNames = [
   'lease',
   'wait',
@@ -154,12 +152,12 @@ const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
 export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
   const resolved = resolveOptions(pick(defaults, defaultNames), lockDefaults);
-  // A lease that is given here only sets the default length; renewal is decided at the call.
+  // A lease that is given here only sets the default length; the call decides about renewal.
   return { ...resolved, renew: true };
 }
 
 /**
- * One call's options over the defaults. Every property is read exactly once.
+ * One call's options over the defaults. Each property is read exactly once.
  * @throws LockConfigurationError naming the wrong option, and for an unknown one the nearest known.
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
@@ -171,11 +169,14 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
   );
   const demand = demandOf(kind);
   return {
-    lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: minLease }),
-    wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: 0, infinite: true }),
+    lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: least.lease }),
+    wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: least.wait, infinite: true }),
     renew: renew === undefined ? lease === undefined && defaults.renew : oneOf('renew', renew, [true, false]),
-    maxHold: maxHold === undefined ? defaults.maxHold : parseDuration('maxHold', maxHold, { min: 1, infinite: true }),
-    minHold: minHold === undefined ? defaults.minHold : parseDuration('minHold', minHold, { min: 0 }),
+    maxHold:
+      maxHold === undefined
+        ? defaults.maxHold
+        : parseDuration('maxHold', maxHold, { min: least.maxHold, infinite: true }),
+    minHold: minHold === undefined ? defaults.minHold : parseDuration('minHold', minHold, { min: least.minHold }),
     signal: signal === undefined ? defaults.signal : abortSignal(signal),
     fairness: fairnessOf(demand, fairness, defaults),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
@@ -185,27 +186,27 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
   };
 }
 
-/** The same for an adoption, which knows fewer options. @throws LockConfigurationError */
+/** The same for an adoption, which has fewer options. @throws LockConfigurationError */
 export function resolveAdoption(options: AdoptOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
   return resolveOptions(readOptions('options', options, adoptOptionNames) as LockOptions, defaults);
 }
 
-/** What the options say of the kind. @throws LockConfigurationError for what does not go together. */
-function demandOf({ shared, limit, permits }: { [P in keyof PermitOptions]?: unknown }): LockDemand {
+/** The kind of lock that the options describe. @throws LockConfigurationError for options that exclude each other. */
+function demandOf({ shared, limit, permits }: { [P in keyof LockSharing]?: unknown }): LockDemand {
   const isShared = shared !== undefined && oneOf('shared', shared, [true, false]);
   if (limit === undefined) {
     if (permits !== undefined) throw inputRefusals.permitsWithoutLimit();
     return isShared ? { kind: 'shared', permits: 1, limit: 0 } : exclusive;
   }
   if (isShared) throw inputRefusals.sharedPermits();
-  const count = wholeNumber('limit', limit, 1);
-  const wanted = permits === undefined ? 1 : wholeNumber('permits', permits, 1);
+  const count = wholeNumber('limit', limit, least.limit);
+  const wanted = permits === undefined ? 1 : wholeNumber('permits', permits, least.permits);
   if (wanted > count) throw inputRefusals.tooManyPermits(wanted, count);
   return { kind: 'permits', permits: wanted, limit: count };
 }
 
-/** Who shares a lock has a claim of its own: there is nothing to pass on inside a process. */
+/** Each caller of a shared lock has a claim of its own: nothing can be passed on inside a process. */
 function fairnessOf({ kind }: LockDemand, given: unknown, defaults: ResolvedLockOptions): Fairness {
   const fairness = given === undefined ? defaults.fairness : oneOf('fairness', given, ['handoff', 'strict']);
   return kind === 'exclusive' ? fairness : 'strict';
@@ -257,27 +258,4 @@ function pick<K extends string>(source: object, names: readonly K[]): Record<str
     if (value !== undefined) picked[name] = value;
   }
   return picked;
-}
-
-/** 'Did you mean …?' for a misspelt name, else the list of names. Also used for parameter names in templates. */
-export function suggestion(name: string, known: readonly string[]): string {
-  const nearest = known
-    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  if (nearest && nearest.distance <= Math.max(1, Math.floor(name.length / 3)))
-    return `Did you mean '${nearest.candidate}'?`;
-  return known.length === 0 ? '' : `Known: ${known.join(', ')}.`;
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const substitution = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(substitution, previous[column]! + 1, current[column - 1]! + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length]!;
 }

@@ -11,15 +11,15 @@ import {
 } from '../errors/lock-errors.js';
 import { describe, printable } from './describe.js';
 
-/** In front of what concerns one caller: the class and method that asked, where the decorator knows them. */
+/** Names the class and method of the caller, where the decorator knows them. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
 
-/** Locks that are not to be had. `rest`: what is known of the present holder's lease, in ms. */
+/** Locks that could not be taken. `rest`: the known rest of the present holder's lease, in ms. */
 export const refusals = {
-  /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is asking for it at the moment. */
+  /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is requesting it at the moment. */
   contended: (key: string, rest: number | undefined, where?: string) =>
     new LockNotAcquiredError(
-      `${at(where)}Lock ${printable(key)} is held by somebody else. Try again later, or wait for it (option wait).`,
+      `${at(where)}Lock ${printable(key)} is held by another caller. Try again later, or wait for it (option wait).`,
       { key, retryAfter: rest },
     ),
 
@@ -30,12 +30,22 @@ export const refusals = {
       { key, retryAfter: rest },
     ),
 
-  /** `wait` was over, and the last question of this waiter went unanswered. */
-  silence: (key: string, wait: number, where?: string) =>
+  /** Redis did not answer during the whole `wait`, or for `commandTimeout` to the last command. */
+  silence: (key: string, option: 'wait' | 'commandTimeout', ms: number, where?: string) =>
     new LockUnavailableError(
-      `${at(where)}Lock ${printable(key)}: Redis did not answer within ${wait} ms (option wait). Look at Redis, and at what blocks this event loop.`,
+      `${at(where)}Lock ${printable(key)}: Redis did not answer within ${ms} ms (option ${option}). Look at Redis, and at what blocks this event loop.`,
       { key, uncertain: true },
     ),
+
+  /** A first use before the application has started: the connection took longer than the call may wait. Nothing was sent. */
+  notConnected: (keys: string | readonly string[] | undefined, option: 'wait' | 'commandTimeout', ms: number) => {
+    const key = typeof keys === 'string' ? keys : keys?.[0];
+    const what = key === undefined ? 'Locks' : `Lock ${printable(key)}`;
+    return new LockUnavailableError(
+      `${what}: Redis is not connected yet, and did not connect within ${ms} ms (option ${option}). Look at Redis, or wait longer.`,
+      { key },
+    );
+  },
 
   /** More callers at once than `maxWaiters`, over all names. */
   queueFull: (key: string, waiting: number, where?: string) =>
@@ -44,34 +54,34 @@ export const refusals = {
       { key },
     ),
 
-  /** `limit` at one place, and none at another, for one name at one time. */
+  /** One call has `limit` and another does not, for the same name at the same time. */
   kindMismatch: (key: string, asked: string, held: string, where?: string) =>
     new LockKindMismatchError(
-      `${at(where)}Lock ${printable(key)}: ${asked} asked for, while it is ${held}. A name is used with permits (option limit) or without: give one of the two another name.`,
+      `${at(where)}Lock ${printable(key)}: requested as ${asked}, while it is held as ${held}. A name is used with permits (option limit) or without: give one of the two another name.`,
       { key },
     ),
 
   /** Two such flows would wait for each other for ever. */
   upgrade: (key: string, where?: string) =>
     new LockUpgradeError(
-      `${at(where)}Lock ${printable(key)}: this flow holds it shared, and would wait for itself. Take it without shared: true outside, or leave the shared one first.`,
+      `${at(where)}Lock ${printable(key)}: this flow holds it shared, and would wait for itself. Take it without shared: true outside, or release the shared one first.`,
       { key },
     ),
 
-  /** As `upgrade`: what the flow has is not given back meanwhile. */
+  /** As `upgrade`: the flow keeps its permits while it would wait. */
   morePermits: (key: string, held: number, asked: number, where?: string) =>
     new LockUpgradeError(
-      `${at(where)}Lock ${printable(key)}: this flow holds ${held} of its permits, and asks for ${asked} inside. Take all of them outside (option permits), or leave the first ones before.`,
+      `${at(where)}Lock ${printable(key)}: this flow holds ${held} of its permits and requests ${asked} inside. Take all of them outside (option permits), or release the first ones before.`,
       { key },
     ),
 
   /** A new request, or a waiter, during shutdown. The 503 sends an HTTP client to another instance. */
   shuttingDown: (key?: string) =>
-    new LockUnavailableError('The application is shutting down; no lock is given out any more. Ask another instance.', {
+    new LockUnavailableError('The application is shutting down and gives out no more locks. Use another instance.', {
       key,
     }),
 
-  /** `lock.renew()` by hand went unanswered. */
+  /** Redis did not answer to `lock.renew()`. */
   notRenewed: (key: string, where?: string) =>
     new LockUnavailableError(
       `${at(where)}Lock ${printable(key)} could not be renewed: Redis did not answer. It is held until its lease ends; try again while isHeld.`,
@@ -79,12 +89,21 @@ export const refusals = {
     ),
 } as const;
 
-const lost = (key: string, where: string | undefined, reason: LockLostReason, explanation: string): LockLostError =>
-  new LockLostError(`${at(where)}Lock ${printable(key)} was lost: ${explanation}`, { key, reason });
+const logged = new WeakSet<object>();
 
-/** Locks that were lost while their holder still worked; each is also a line in the log. */
+/** True when the loss of this lock is in the log already: each is logged when it is noticed. */
+export const isLogged = (error: object): boolean => logged.has(error);
+
+function lost(key: string, where: string | undefined, reason: LockLostReason, explanation: string): LockLostError {
+  const error = new LockLostError(`${at(where)}Lock ${printable(key)} was lost: ${explanation}`, { key, reason });
+  // The other two are mistakes in the caller's code and are only thrown.
+  if (reason !== 'released' && reason !== 'exported') logged.add(error);
+  return error;
+}
+
+/** Locks that were lost while their holder still worked. Each is also logged. */
 export const losses = {
-  /** `expired`: work took longer than a fixed lease; the process stood still; Redis was away for the rest of the lease. */
+  /** `expired`: work took longer than a fixed lease; the process stood still; Redis was unavailable for the rest of the lease. */
   expired: (key: string, where?: string) =>
     lost(
       key,
@@ -93,7 +112,10 @@ export const losses = {
       'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
     ),
 
-  /** `revoked`: somebody released it by force (`forceRelease`), or Redis lost the key. What its settings should be: [guarantees](guarantees.md#settings-for-the-server). */
+  /**
+   * `revoked`: an operator released it by force (`forceRelease`), or Redis lost the key. The right settings:
+   * [guarantees](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/guarantees.md#settings-for-the-server).
+   */
   revoked: (key: string, where?: string) =>
     lost(
       key,
@@ -102,20 +124,20 @@ export const losses = {
       'Redis no longer knows this holder (released by force, flushed, evicted, deleted, restarted without its data, or lost in a failover). Look at its persistence and eviction. Another holder may be at work.',
     ),
 
-  /** `max-hold`: the work hangs, or `maxHold` is too short. The lock runs out by itself. */
+  /** `max-hold`: the work hangs, or `maxHold` is too short. The lock expires by itself. */
   'max-hold': (key: string, where?: string) =>
     lost(
       key,
       where,
       'max-hold',
-      'it was held for longer than maxHold, and is not renewed any more. Find what hangs, let the work end on its signal, or raise maxHold.',
+      'it was held for longer than maxHold and is no longer renewed. Find what hangs, let the work end on its signal, or raise maxHold.',
     ),
 
-  /** `released`: `assertHeld()` or `renew()` after the own `release()`. */
+  /** `released`: `assertHeld()` or `renew()` after `release()`. */
   released: (key: string, where?: string) =>
     lost(key, where, 'released', 'it was released before. Use it before its release, or acquire it again.'),
 
-  /** `exported`: `assertHeld()` or `renew()` after the own `export()`. */
+  /** `exported`: `assertHeld()` or `renew()` after `export()`. */
   exported: (key: string, where?: string) =>
     lost(key, where, 'exported', 'it was handed over (export). Use it where it is adopted.'),
 
@@ -129,13 +151,34 @@ export const losses = {
     ),
 } as const;
 
+/** Log lines while the application closes. */
+export const shutdownLines = {
+  /** Running work gets `shutdownTimeout` to end. The line names the key and method of work that hangs. */
+  waits: (timeout: number, locks: string) =>
+    `Shutdown waits for the work inside these locks, for up to ${timeout} ms (option shutdownTimeout): ${locks}.`,
+} as const;
+
+/** Most locks in one log line. */
+const mostNamed = 5;
+
+/** Some holds for a log line: key and method of each. */
+export function holdsNamed(
+  holds: ReadonlyArray<{ readonly name: string; readonly where: string | undefined }>,
+): string {
+  const named = holds.slice(0, mostNamed).map(({ name, where }) => `${printable(name)}${where ? ` (${where})` : ''}`);
+  if (holds.length > mostNamed) named.push(`${holds.length - mostNamed} more`);
+  return named.join(', ');
+}
+
 const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
 
-/** Lock names and options, of a module, a method or a call: refused at once, and nothing is sent. What was called stands in front. */
+/** Lock names and options of a module, a method or a call. They are refused at once, before a command. The messages begin with the call. */
 export const inputRefusals = {
-  /** `undefined` must not become one lock for everybody. */
+  /** `undefined` must not become one lock for all. */
   noName: (given: unknown) =>
-    wrong(`key: ${describe(given)} given; a lock name is a string, such as 'product:42'. Check what it is made of.`),
+    wrong(
+      `key: ${describe(given)} given; a lock name is a string, such as 'product:42'. Check the values that it is made of.`,
+    ),
 
   /** The empty string. */
   emptyName: () => wrong("key: the lock name is empty; name what is locked, such as 'product:42'."),
@@ -150,47 +193,46 @@ export const inputRefusals = {
       `key: ${printable(key)} holds half of a surrogate pair; different names would meet in one key. Cut text between characters.`,
     ),
 
-  /** `key: []`, or a key function that found nothing to lock: running unlocked would be no answer. */
+  /** `key: []`, or a key function that found nothing to lock: running unlocked would be wrong. */
   noNames: () => wrong('key: the list of lock names is empty; name at least one, or do not lock.'),
 
   /** More names than one lock takes. */
   tooManyNames: (names: number, allowed: number) =>
     wrong(`key: ${names} lock names given, ${allowed} are allowed. Lock something that stands for all of them.`),
 
-  /** Something else than an object where options stand. */
+  /** A value that is no object in place of options. */
   noObject: (what: string, given: unknown) => wrong(`${what}: ${describe(given)} given, an object expected.`),
 
   /** A misspelt or unknown option. */
   unknownOption: (what: string, name: string, suggestion: string) =>
     wrong(`${what}: there is no option ${printable(name)}. ${suggestion}`),
 
-  /** A value that is none of a few. */
+  /** A value outside of a fixed set. */
   noChoice: (option: string, given: unknown, choices: string) =>
     wrong(`${option}: ${describe(given)} given; write ${choices}.`),
 
   /** `NaN`, a fraction, a negative number, a text that `ms` cannot read, more than 24.8 days. */
   noDuration: (option: string, given: unknown, min: number, max: number, orInfinity: string) =>
     wrong(
-      `${option}: ${describe(given)} is no duration; write whole milliseconds from ${min} to ${max}${orInfinity} or a string such as '30s'.`,
+      `${option}: ${describe(given)} is not a duration; write whole milliseconds from ${min} to ${max}${orInfinity} or a string such as '30s'.`,
     ),
 
-  /** A number that is no whole one, or too small. */
+  /** A fraction, a number that is too small, or another type. */
   noWholeNumber: (option: string, given: unknown, least: number) =>
     wrong(`${option}: ${describe(given)} given, a whole number from ${least} expected.`),
 
   /** `shared` and `limit` at once. */
   sharedPermits: () =>
     wrong(
-      'shared: stands beside limit; a lock is shared by any number of readers, or it has permits. Leave one of them out.',
+      'shared: cannot be combined with limit; a lock is either shared by any number of readers, or has permits. Remove one of the two.',
     ),
 
   /** `permits` alone. */
-  permitsWithoutLimit: () =>
-    wrong('permits: stands without limit; say how many permits there are in all, such as limit: 10.'),
+  permitsWithoutLimit: () => wrong('permits: needs limit; say how many permits there are in all, such as limit: 10.'),
 
-  /** More at once than there are. */
+  /** More permits at once than there are in all. */
   tooManyPermits: (permits: number, limit: number) =>
-    wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Ask for fewer, or raise limit.`),
+    wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Request fewer, or raise limit.`),
 
   /** An AbortController, or a signal of another library. */
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),

@@ -4,15 +4,18 @@ import type { Clock } from './clock.js';
 import type { LockLog } from './lock-log.js';
 
 interface OpenRelease extends ReleaseRequest {
-  /** When to send it (again). */
+  /** When to send it, first or again. */
   dueAt: number;
-  /** After this the backend has forgotten the claim by itself. */
+  /** After this the record at the backend has expired. */
   readonly pointlessAt: number;
+  /** True when it is repeated only because a late request may have come after it. */
+  answered: boolean;
 }
 
 /**
- * Gives claims up, for certain: a release is repeated until it was answered, and sent once more when an `acquire` of the
- * same claim went unanswered and may have run after it (protocol.md, Late commands). What an answer to a repetition says is no news.
+ * Releases claims, for certain: a release is repeated until it has a reply. It is sent once more when an `acquire` of the same claim had no
+ * reply and may have run after it. Replies to repetitions are ignored.
+ * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/protocol.md#late-commands
  */
 export class Releases {
   private readonly open = new Set<OpenRelease>();
@@ -28,29 +31,39 @@ export class Releases {
   ) {}
 
   /**
-   * Answers what the first sending did; `unanswered` when it failed and goes on beside.
+   * Resolves to the reply to the first sending; `unanswered` when it failed and is repeated in the background.
    * @param lateUntil until when an unanswered `acquire` of this claim may still be executed; 0 when there is none
    */
   release(claim: ReleaseRequest, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const late = lateUntil > 0 && lateUntil > this.clock.now();
     return this.send(claim, (reply, error) => {
       if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
-      // An outage is told by the backend. What is refused for good would end by its lease each time, and nobody would know why.
+      // The backend reports an outage itself. A release that is refused for good would end by its lease each time, unnoticed.
       if (error instanceof LockConfigurationError) this.log.error(error.message);
     });
   }
 
-  /** Calls can succeed again: everything open is sent now, whatever its time. */
+  /** Calls can succeed again: all open releases are sent now, before their time. */
   repeat(): void {
     for (const release of this.open) this.again(release);
   }
 
-  /** Settles when no release is under way any more. */
-  async settled(): Promise<void> {
-    if (this.underWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+  /**
+   * Settles when each release has a reply, or when none is under way any more and the others had time for one more try.
+   * @param patience that time in ms
+   */
+  async settled(patience: number): Promise<void> {
+    const isOwed = (): boolean => [...this.open].some(({ answered }) => !answered);
+    let patient = patience > 0;
+    const stopTimer = this.clock.timer(patience, () => {
+      patient = false;
+      this.idle?.();
+    });
+    while (this.underWay > 0 || (patient && isOwed())) await new Promise<void>((resolve) => (this.idle = resolve));
+    stopTimer();
   }
 
-  /** From now on a release is sent once; what is not answered ends with its lease. */
+  /** From now on a release is sent once; without a reply, the lock ends with its lease. */
   stop(): void {
     this.stopped = true;
     this.open.clear();
@@ -63,10 +76,11 @@ export class Releases {
     const pointlessAt = from + Math.max(lease, 2 * this.backend.poll) + this.backend.commandTimeout;
     this.open.add({
       name: claim.name,
-      claim: claim.claim,
+      id: claim.id,
       keepUntil: claim.keepUntil,
       dueAt: from + pause,
       pointlessAt,
+      answered: reply !== 'unanswered',
     });
     this.schedule();
   }
@@ -81,7 +95,8 @@ export class Releases {
     }
     if (!early) release.dueAt = now + 2 * this.backend.commandTimeout;
     void this.send(release, (reply) => {
-      // Before its time the late question may still be under way: once more then.
+      release.answered ||= reply !== 'unanswered';
+      // Before its time the late request may still be under way: once more then.
       if (reply !== 'unanswered' && !early) this.open.delete(release);
       this.schedule();
     });

@@ -3,18 +3,19 @@ import { DueHeap } from './due-heap.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
 
-/** Holds that are looked at, or renewed, at a time: some milliseconds of this process and of Redis. */
+/** Holds that are checked, or renewed, at a time: some milliseconds of this process and of the backend. */
 const batch = 250;
 
 /**
- * The watchdog of one client: one timer for all holds. It signals losses at their time, confirms provisional grants,
- * renews leases in batches, and tries again well inside the lease when a renewal went unanswered.
+ * The watchdog of one client: one timer for all holds. It signals losses in time, confirms provisional grants, renews leases in batches,
+ * and repeats a renewal without a reply well inside the lease.
  */
 export class Renewal {
-  /** All that are held and not lost. */
+  /** All holds that are not lost. */
   readonly holds = new DueHeap<Hold>();
   private wakeAt = Number.POSITIVE_INFINITY;
   private stopTimer: (() => void) | undefined;
+  private onEmpty: (() => void) | undefined;
 
   constructor(
     private readonly backend: LockBackend,
@@ -27,24 +28,39 @@ export class Renewal {
   }
 
   remove(hold: Hold): void {
-    if (this.holds.remove(hold) && this.holds.size === 0) this.sleep();
+    if (!this.holds.remove(hold) || this.holds.size > 0) return;
+    this.sleep();
+    this.onEmpty?.();
   }
 
-  /** The hold is under other terms from now on. */
+  /** Settles when nothing is held any more, or after this many ms. */
+  async empty(atMost: number): Promise<void> {
+    if (this.holds.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const stop = this.clock.timer(atMost, resolve);
+      this.onEmpty = () => {
+        stop();
+        resolve();
+      };
+    });
+    this.onEmpty = undefined;
+  }
+
+  /** The terms of the hold have changed. */
   rescheduled(hold: Hold): void {
     if (!this.holds.has(hold)) return;
     this.holds.moved(hold);
     this.wakeBy(hold.dueAt);
   }
 
-  /** Calls can succeed again: unanswered renewals need not wait for their time, and a server that lost everything is found out. */
+  /** Calls can succeed again: renewals without a reply are repeated now, and the loss of a server's data is noticed. */
   repeat(): void {
     this.renewNow(this.holds);
   }
 
-  /** Whoever holds by this claim may have lost it: the backend is asked. */
+  /** The holder of this claim may have lost the lock: renews it now. */
   makeSure(claim: string): void {
-    this.renewNow([...this.holds].filter((hold) => hold.claim.claim === claim));
+    this.renewNow([...this.holds].filter((hold) => hold.claim.id === claim));
   }
 
   private renewNow(holds: Iterable<Hold>): void {
@@ -71,7 +87,7 @@ export class Renewal {
     this.wakeAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Looks at whoever is due. Where they are many, some at a time: here and in Redis others have a turn between some and the next. */
+  /** Renews due holds in batches, so that other work runs between two batches, here and in the backend. */
   private sweep(): void {
     this.sleep();
     const now = this.clock.now();
@@ -79,12 +95,12 @@ export class Renewal {
     for (let count = 0; count < batch; count++) {
       const hold = this.holds.first;
       if (!hold) break;
-      // Losses first: after a stalled event loop no renewal may cover up that the lease was over. Who has lost it leaves the heap.
+      // Losses first: after a stalled event loop a renewal must not hide that the lease was over. A lost hold leaves the heap.
       if (hold.remaining() === 0) continue;
       if (hold.dueAt <= this.holds.firstTime) {
-        // Whatever is due soon travels along: few commands instead of many.
+        // Renewals that are due soon travel along: few commands instead of many.
         if (hold.renewAt > now + hold.lease / 12) break;
-        hold.renewAt = Number.POSITIVE_INFINITY;
+        hold.renewalSent(now);
         due.push(hold);
       }
       this.holds.moved(hold);
@@ -101,7 +117,7 @@ export class Renewal {
     });
   }
 
-  /** Where the backend has several: one that is silent must not keep the others waiting. */
+  /** For backends with several nodes: a silent one must not delay the others. */
   private byNode(holds: readonly Hold[]): ReadonlyArray<readonly Hold[]> {
     if (!this.backend.nodeOf) return [holds];
     const nodes = new Map<unknown, Hold[]>();

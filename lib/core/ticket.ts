@@ -1,16 +1,15 @@
 import type { LockDemand, LockKind } from './lock-backend.js';
-import { mostNames } from './lock-key.js';
-import { assertLockName } from './lock-name.js';
+import { mostNames, assertLockName } from './lock-key.js';
 import { transferRefusals as refusals } from './transfers.messages.js';
 
-/** A hold that is on its way to another process: who holds it until then, and the token that stays. */
+/** A hold on its way to another process: its present claim, and the token, which stays. */
 export interface TicketHold {
   readonly name: string;
   readonly claim: string;
   readonly fencingToken: number;
 }
 
-/** What a ticket says. */
+/** The content of a ticket. */
 export interface TicketContent extends LockDemand {
   /** In the order of their names. */
   readonly holds: readonly TicketHold[];
@@ -21,7 +20,7 @@ const version = '1:';
 /** Characters: more than all names at their longest need. */
 const longestTicket = 400_000;
 
-/** One word of text, which queues, JSON and headers bear. Its claims are secrets: whoever has it can adopt the lock. */
+/** One word of text, safe in queues, JSON and headers. Its claims are secrets: any holder of the ticket can adopt the lock. */
 export function writeTicket({ kind, permits, limit, holds }: TicketContent): string {
   const parts = holds.map(({ name, claim, fencingToken }) => [name, claim, fencingToken]);
   return header + version + Buffer.from(JSON.stringify([kind, permits, limit, ...parts])).toString('base64url');
@@ -41,7 +40,7 @@ export function readTicket(ticket: unknown): TicketContent {
     throw damaged();
   }
   const read = contentOf(content);
-  // Whatever was cut, changed or put in between does not come out the same.
+  // A ticket that was cut or changed does not come out the same.
   if (!read || writeTicket(read) !== ticket) throw damaged();
   return read;
 }
@@ -63,7 +62,7 @@ function contentOf(content: unknown): TicketContent | undefined {
 function holdOf(part: unknown): TicketHold | undefined {
   if (!Array.isArray(part)) return undefined;
   const [name, claim, fencingToken] = part as unknown[];
-  // Scripts part words at spaces, and ids at ':'.
+  // Scripts split words at spaces, and ids at ':'.
   if (typeof claim !== 'string' || claim.length > 500 || !/^[\w.$-]+:[\w.$:-]+$/.test(claim)) return undefined;
   if (!isCount(fencingToken, 1)) return undefined;
   try {

@@ -5,14 +5,17 @@ const at = (where: string | undefined): string => (where === undefined ? '' : `$
 
 /** Handing a lock over: `lock.export()` and `locks.adopt()`. */
 export const transferRefusals = {
-  /** What was given to `adopt` is no ticket, or one that was cut or changed on its way. It is not shown: whoever has a ticket can adopt the lock. */
+  /**
+   * The value given to `adopt` is no ticket, or was cut or changed on its way. The message does not show it: any holder of a ticket can
+   * adopt the lock.
+   */
   noTicket: (why: string) =>
-    new LockConfigurationError(`ticket: ${why}. Give the string that lock.export() answered, as it is.`),
+    new LockConfigurationError(`ticket: ${why}. Pass the string that lock.export() returned, unchanged.`),
 
   /** `export()` where a re-entry uses the same hold, or of a re-entry. */
   notAlone: (key: string, where?: string) =>
     new LockConfigurationError(
-      `${at(where)}Lock ${printable(key)}: others inside it use the same hold (re-entry), and would be left without it. Export it where it was taken, when they have ended.`,
+      `${at(where)}Lock ${printable(key)}: other callers inside it use the same hold (re-entry) and would lose it. Export it where it was taken, after they have ended.`,
       { key },
     ),
 
@@ -25,17 +28,17 @@ export const transferRefusals = {
 
 /** Tickets that come too late. */
 export const ticketLosses = {
-  /** `adopt` after the lease of the ticket was over, or after the lock was released: nobody, or somebody new, holds it. */
+  /** `adopt` after the lease of the ticket was over, or after the lock was released: it is free, or another holder has it. */
   tooLate: (key: string) =>
     new LockLostError(
-      `Lock ${printable(key)} cannot be adopted: its lease was over before, or it was released. Adopt it sooner, export it with a longer lease, or acquire it anew.`,
+      `Lock ${printable(key)} cannot be adopted: its lease has ended, or it was released. Adopt it sooner, export it with a longer lease, or acquire it again.`,
       { key, reason: 'expired' },
     ),
 
   /** A second `adopt` with the same ticket: a job that was delivered twice, or tried again while the first try goes on. */
   adoptedElsewhere: (key: string) =>
     new LockLostError(
-      `Lock ${printable(key)} cannot be adopted: somebody has adopted it with this ticket before, and works. Leave the work to that one.`,
+      `Lock ${printable(key)} cannot be adopted: another process has already adopted it with this ticket. Leave the work to that process.`,
       { key, reason: 'adopted' },
     ),
 } as const;

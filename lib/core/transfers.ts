@@ -1,8 +1,10 @@
 import { channels } from '../diagnostics/channels.js';
 import { LockUnavailableError } from '../errors/lock-errors.js';
+import { AskingClaim } from './asking-claim.js';
+import type { CallOptions } from './caller.js';
 import type { Clock } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
-import type { AdoptReply, LockBackend, LockDemand, LockKind, ReleaseReply } from './lock-backend.js';
+import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { MultiLock, type MultiLockHost, giveBack } from './multi-lock.js';
 import type { ResolvedLockOptions } from './options.js';
@@ -16,43 +18,46 @@ export interface TransferHost extends HandleHost, MultiLockHost {
   readonly backend: LockBackend;
   readonly releases: Releases;
   newClaimId(method?: string): string;
-  /** @throws LockUnavailableError when no lock is given out any more. */
+  /** @throws LockUnavailableError when no more locks are given out. */
   assertOpen(name: string): void;
   holdStarted(hold: Hold): void;
   holdLost(hold: Hold): void;
-  /** It goes on elsewhere: nothing of it is this process' business any more. */
+  /** The hold continues elsewhere: this process forgets it. */
   holdMoved(hold: Hold): void;
 }
 
-/** Pause (ms) before a question that went unanswered is asked again. */
+/** Pause (ms) before a request without a reply is repeated. */
 const pause = 100;
 
 /** Locks that are taken in one process and finished in another: `lock.export()` there, `locks.adopt(ticket)` here. */
 export class Transfers implements HoldOwner {
-  /** Claims that hold elsewhere, and until when (local ms): what still comes for them must not give them back. */
+  /** Exported claims, and until when they may hold elsewhere (local ms): messages for them must not cause a release. */
   private readonly exported = new Map<string, number>();
+  private readonly adopting = new Set<Promise<unknown>>();
+  /** Ends the pauses between two tries. */
+  private readonly pauses = new Set<() => void>();
 
   constructor(private readonly host: TransferHost) {}
 
   /**
-   * Proves the hold, brings its lease to its length, and ends it here without giving it back.
+   * Confirms the hold, restores its lease, and ends it here without releasing it.
    * @param handles all names of one lock
-   * @param lease ms for which the ticket is good; left out: that of the hold
+   * @param lease ms for which the ticket is valid; left out: that of the hold
    */
   async export(handles: readonly LockHandle[], lease?: number): Promise<string> {
     const { host } = this;
     if (!host.backend.adopt) throw refusals.notProvided('export');
-    const holds = handles.map(({ hold }) => hold);
+    const holds = handles.map((handle) => LockHandle.holdOf(handle));
     assertAlone(handles);
     await host.renew(holds, lease);
-    // Somebody may have come in, released or exported it meanwhile.
+    // A re-entry, a release or another export may have happened in that time.
     assertAlone(handles);
     const { kind, permits, limit } = holds[0]!.claim;
     const ticket = writeTicket({ kind, permits, limit, holds: holds.map(ticketHoldOf) });
     this.forget();
     const now = host.clock.now();
     for (const [index, hold] of holds.entries()) {
-      this.exported.set(hold.claim.claim, now + 2 * (hold.validUntil - now) + host.backend.commandTimeout);
+      this.exported.set(hold.claim.id, now + 2 * (hold.validUntil - now) + host.backend.commandTimeout);
       handles[index]!.moved();
       host.holdMoved(hold);
       hold.owner.moved(hold);
@@ -60,21 +65,34 @@ export class Transfers implements HoldOwner {
     return ticket;
   }
 
-  /** Whether the claim may hold elsewhere. */
+  /** True when the claim may hold elsewhere. */
   hasLeft(claim: string): boolean {
     return this.exported.has(claim);
   }
 
   /**
-   * Takes over what a ticket stands for, all or none. The first name decides: who has that has all, so of several that try at once one wins.
-   * @throws LockLostError when the lease was over, or somebody else has adopted it.
+   * Adopts all names of a ticket or none. The first name decides between concurrent adopters: the one that gets it gets all.
+   * @throws LockLostError when the lease was over, or the ticket was adopted before.
    */
-  async adopt({ holds, ...demand }: TicketContent, options: ResolvedLockOptions): Promise<LockHandle | MultiLock> {
+  async adopt(ticket: TicketContent, options: CallOptions): Promise<LockHandle | MultiLock> {
+    if (!this.host.backend.adopt) throw refusals.notProvided('adopt');
+    const adopted = this.adoptAll(ticket, options);
+    this.adopting.add(adopted);
+    return adopted.finally(() => this.adopting.delete(adopted));
+  }
+
+  /** Settles when no adoption is under way any more; none is repeated. */
+  async settled(): Promise<void> {
+    for (const end of this.pauses) end();
+    await Promise.allSettled(this.adopting);
+  }
+
+  private async adoptAll({ holds, ...demand }: TicketContent, options: CallOptions): Promise<LockHandle | MultiLock> {
     const { host } = this;
-    if (!host.backend.adopt) throw refusals.notProvided('adopt');
     const [first, ...others] = holds;
     host.assertOpen(first!.name);
-    const giveUpAt = host.clock.now() + options.wait;
+    const { calledAt = host.clock.now() } = options;
+    const giveUpAt = calledAt + options.wait;
     const take = (hold: TicketHold): Promise<LockHandle> => this.take(hold, demand, options, giveUpAt);
     const taken = [await take(first!)];
     const tries = await Promise.allSettled(others.map(take));
@@ -95,13 +113,14 @@ export class Transfers implements HoldOwner {
   ): Promise<LockHandle> {
     const { host } = this;
     const adoption = new Adoption(name, host.newClaimId(options.method), demand, options.lease, host);
-    const validUntil = await adoption.ask(from, fencingToken, giveUpAt);
+    const validUntil = await adoption.ask(from, fencingToken, giveUpAt, () => this.pause());
+    // An adoption that arrives during the shutdown would be cut off: another process can still adopt the ticket.
+    await this.assertOpen(adoption);
     const grant = { fencingToken, validUntil, provisional: false, tokensUntil: fencingToken, othersWait: false };
     const hold = new Hold(adoption, grant, options, host.clock, this);
-    hold.users = 1;
     host.holdStarted(hold);
     const lock = new LockHandle(hold, 1, host);
-    // The event loop may have stood still: an expired lock is none.
+    // The event loop may have stood still, and the lease may have expired.
     if (!lock.isHeld) {
       await lock.release();
       throw hold.lost!;
@@ -110,61 +129,80 @@ export class Transfers implements HoldOwner {
     return lock;
   }
 
+  private pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        this.pauses.delete(end);
+        stop();
+        resolve();
+      };
+      const stop = this.host.clock.timer(pause, end);
+      this.pauses.add(end);
+    });
+  }
+
+  private async assertOpen(adoption: Adoption): Promise<void> {
+    try {
+      this.host.assertOpen(adoption.name);
+    } catch (error) {
+      await adoption.release();
+      throw error;
+    }
+  }
+
   release(hold: Hold): Promise<ReleaseReply | 'unanswered'> {
     return hold.lost && hold.lost.reason !== 'max-hold' ? Promise.resolve('absent') : hold.claim.release();
   }
 
   holdLost(hold: Hold): void {
     this.host.holdLost(hold);
-    // As for a lock that was taken here: at `maxHold` it runs out, and the work that hangs has the rest of the lease to stop.
+    // As for a lock that was taken here: at `maxHold` it expires, and the work that hangs has the rest of the lease to stop.
     if (hold.lost!.reason !== 'max-hold') void hold.claim.release();
   }
 
   moved(): void {
-    // Nobody in this process waits behind what was adopted.
+    // No caller of this process waits behind an adopted lock.
   }
 
-  /** What was exported so long ago that its lease is over cannot be given back by mistake. */
+  /** Forgets exported claims whose lease is over: they cannot be released by mistake any more. */
   private forget(): void {
     const now = this.host.clock.now();
     for (const [claim, until] of this.exported) if (until < now) this.exported.delete(claim);
   }
 }
 
-/** The claim with which a process holds what it has adopted: asked for until it is answered, given back exactly once. */
-class Adoption implements HeldClaim {
-  readonly kind: LockKind;
-  readonly permits: number;
-  readonly limit: number;
-  /** Until when a question that went unanswered may still be executed; 0 when there is none. */
-  private lateUntil = 0;
+/** The claim with which a process holds an adopted lock. It asks until it has a reply, and is released exactly once. */
+class Adoption extends AskingClaim implements HeldClaim {
+  longestLease: number;
 
   constructor(
-    readonly name: string,
-    readonly claim: string,
-    { kind, permits, limit }: LockDemand,
+    name: string,
+    id: string,
+    demand: LockDemand,
     private readonly lease: number,
     private readonly host: TransferHost,
   ) {
-    this.kind = kind;
-    this.permits = permits;
-    this.limit = limit;
+    super(name, id, demand);
+    this.longestLease = lease;
   }
 
-  /** Answers until when it is certain. What may have been executed unanswered is taken back before it rejects. */
-  async ask(from: string, fencingToken: number, giveUpAt: number): Promise<number> {
-    const { name, claim, lease, host } = this;
+  /**
+   * Resolves to the end of the certain lease. Takes back what may have been executed before it rejects.
+   * @param paused settles when it is time for another try
+   */
+  async ask(from: string, fencingToken: number, giveUpAt: number, paused: () => Promise<void>): Promise<number> {
+    const { name, id: claim, lease, host } = this;
     try {
       for (;;) {
-        const reply = await this.tryOnce({ name, claim, from, fencingToken, lease, giveUpAt }, giveUpAt);
+        const reply = await this.tryOnce({ name, id: claim, from, fencingToken, lease, giveUpAt }, giveUpAt);
         if (reply === 'gone') throw ticketLosses.tooLate(name);
         if (reply === 'taken') throw ticketLosses.adoptedElsewhere(name);
         if (reply) {
-          // What comes late finds it moved already, or given back.
+          // A late request finds the hold moved already, or released.
           this.lateUntil = 0;
           return reply.validUntil;
         }
-        await new Promise<void>((resolve) => host.clock.timer(pause, resolve));
+        await paused();
         host.assertOpen(name);
       }
     } catch (error) {
@@ -174,11 +212,11 @@ class Adoption implements HeldClaim {
   }
 
   release(keepUntil = 0): Promise<ReleaseReply | 'unanswered'> {
-    const { name, claim, lease, host } = this;
-    return host.releases.release({ name, claim, keepUntil }, lease, this.lateUntil);
+    const { name, id: claim, longestLease, host } = this;
+    return host.releases.release({ name, id: claim, keepUntil }, longestLease, this.lateUntil);
   }
 
-  /** Undefined when nobody answered and there is time for another try. */
+  /** Undefined when there was no reply and there is time for another try. */
   private async tryOnce(
     request: Parameters<NonNullable<LockBackend['adopt']>>[0],
     giveUpAt: number,
@@ -188,8 +226,9 @@ class Adoption implements HeldClaim {
       return await backend.adopt!(request);
     } catch (error) {
       if (!(error instanceof LockUnavailableError)) throw error;
-      if (error.uncertain) this.lateUntil = clock.now() + 2 * backend.commandTimeout;
-      if (clock.now() + pause >= giveUpAt) throw error;
+      const now = clock.now();
+      this.failedAt(now, error, backend.commandTimeout);
+      if (now + pause >= giveUpAt) throw error;
       return undefined;
     }
   }
@@ -197,9 +236,14 @@ class Adoption implements HeldClaim {
 
 function assertAlone(handles: readonly LockHandle[]): void {
   for (const handle of handles) handle.assertHeld();
-  for (const { hold } of handles) {
-    if (hold.users > 1) throw refusals.notAlone(hold.name, hold.where);
+  for (const handle of handles) {
+    const hold = LockHandle.holdOf(handle);
+    if (hold.isReentered) throw refusals.notAlone(hold.name, hold.where);
   }
 }
 
-const ticketHoldOf = ({ name, fencingToken, claim: { claim } }: Hold): TicketHold => ({ name, claim, fencingToken });
+const ticketHoldOf = ({ name, fencingToken, claim: { id: claim } }: Hold): TicketHold => ({
+  name,
+  claim,
+  fencingToken,
+});

@@ -5,7 +5,7 @@ import { describe, printable } from './describe.js';
 export const viewRefusals = {
   /** A `backend` of your own that leaves this out. */
   notProvided: (what: string) =>
-    new LockConfigurationError(`${what}: the backend of this connection does not provide it. Ask another connection.`),
+    new LockConfigurationError(`${what}: the backend of this connection does not provide it. Use another connection.`),
 
   /** `list({ startsWith })` with something else than text. */
   noStart: (given: unknown) =>
@@ -14,7 +14,7 @@ export const viewRefusals = {
     ),
 } as const;
 
-/** Lines in the log about what an operator did. */
+/** Log lines about the acts of an operator. */
 export const viewLines = {
   /** Warning, in the process that called `forceRelease`; a holder that still works logs its loss by itself. */
   forceReleased: (key: string, by: string, holders: string) =>

@@ -33,7 +33,7 @@ export interface LockAdoptedMessage {
   readonly fencingToken: number;
 }
 
-/** A process: host and pid, and what tells its connections apart. */
+/** A process: host and pid, and an id that tells its connections apart. */
 export interface LockPartyMessage {
   readonly client: string;
   readonly host: string | undefined;
@@ -42,9 +42,9 @@ export interface LockPartyMessage {
 
 export interface LockForceReleasedMessage {
   readonly key: string;
-  /** Who called `forceRelease`. */
+  /** The process that called `forceRelease`. */
   readonly by: LockPartyMessage;
-  /** Who held the lock. */
+  /** The previous holders. */
   readonly holders: ReadonlyArray<
     LockPartyMessage & {
       readonly method: string | undefined;
@@ -56,8 +56,8 @@ export interface LockForceReleasedMessage {
 }
 
 /**
- * What `node:diagnostics_channel` subscribers can see. Names and payloads are public: docs/diagnostics.md.
- * A payload is built only when somebody listens.
+ * The channels for subscribers of `node:diagnostics_channel`. Names and payloads are public:
+ * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/diagnostics.md A payload is built only when a subscriber listens.
  */
 export const channels = {
   acquired: channel('nestjs-redis-lock:acquired'),

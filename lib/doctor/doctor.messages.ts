@@ -1,15 +1,18 @@
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { LockFinding } from '../core/lock-finding.js';
 
-/** What the doctor finds in the application as it starts: warnings, with `strict` reasons not to start. `ignoreFindings` silences them by their codes. */
+/**
+ * Findings of the doctor in the application as it starts. They are warnings. With `strict` the application does not start. A remark is
+ * neither. `ignoreFindings` silences findings by their codes.
+ */
 export const applicationFindings = {
-  /** A caller may stand in the queue for longer than the server keeps its connection open. Work that no request calls may do that: ignore it then. */
+  /** A caller may wait in the queue for longer than the server keeps its connection open. Ignore the finding for work that no request calls. */
   waitBeyondTimeout: (where: string, wait: string, setting: string, timeout: number): LockFinding => ({
     code: 'LOCK_DOCTOR_HTTP_TIMEOUT',
-    message: `${where} may wait ${wait} for its lock, and the HTTP server gives its client up after ${timeout} ms (${setting}). Shorten wait, or lengthen ${setting}.`,
+    message: `${where} may wait ${wait} for its lock, and the HTTP server drops its client after ${timeout} ms (${setting}). Shorten wait, or lengthen ${setting}.`,
   }),
 
-  /** The same for the methods that say nothing else: `wait` of the module. */
+  /** The same for methods without a `wait` of their own: `wait` of the module. */
   defaultWaitBeyondTimeout: (
     connection: string,
     wait: string,
@@ -19,17 +22,20 @@ export const applicationFindings = {
   ): LockFinding => ({
     code: 'LOCK_DOCTOR_HTTP_TIMEOUT',
     message:
-      `RedisLockModule '${connection}': whoever says nothing else may wait ${wait} for a lock (${methods}), and the HTTP server gives its client up after ` +
+      `RedisLockModule '${connection}': methods without a wait of their own may wait ${wait} for a lock (${methods}), and the HTTP server drops its client after ` +
       `${timeout} ms (${setting}). Shorten wait in forRoot or at the method, or lengthen ${setting}.`,
   }),
 
-  /** The parameters have single letters for names, and so has the template's: it may mean another one by now. */
+  /** The parameters have names of one letter, and so has the template: it may mean another parameter now. */
   minified: (where: string, placeholder: string, parameters: string): LockFinding => ({
     code: 'LOCK_DOCTOR_MINIFIED',
     message: `${where}: the code is minified, so '${placeholder}' may mean another of its parameters (${parameters}) than the one it was written for. Write its position, such as #{0}, give a key function, or params.`,
   }),
 
-  /** A library has put its own function in front, as the application started: a transaction in it commits after the lock has gone. A mere measurement may be ignored. */
+  /**
+   * A library has put its own function in front as the application started: a transaction in it commits after the lock was released. Ignore
+   * the finding for a function that only measures.
+   */
   wrapped: (where: string, holder: string): LockFinding => ({
     code: 'LOCK_DOCTOR_WRAPPED',
     message: `${where}: another function was put in front of it (on ${holder}), so it runs outside of the lock. Let that library decorate the method, or take the lock around it with RedisLockService.using.`,
@@ -41,40 +47,62 @@ export const applicationFindings = {
     message: `${override} overrides ${where} and never calls super.${method}(): it runs without the lock. Call it, or decorate ${override} too.`,
   }),
 
-  /** An object with locked methods that was made by hand: they reject. */
+  /** An object with locked methods that the application made itself: its methods reject. */
   unprovided: (owner: string, property: string, type: string): LockFinding => ({
     code: 'LOCK_DOCTOR_UNPROVIDED',
-    message: `${owner}.${property} is a ${type} that Nest did not make: its locked methods reject. List ${type} as a provider and inject it, or make it by ModuleRef.create.`,
+    message: `${owner}.${property} is a ${type} that Nest did not make: its locked methods reject. List ${type} as a provider and inject it, or create it with ModuleRef.create.`,
   }),
 
-  /** The backend gave no answer, so nothing is known of its settings. Never a reason not to start. */
+  /**
+   * A global filter (`app.useGlobalFilters`) comes before LockErrorFilter, takes all errors, and its source reads no status but that of an
+   * HttpException. Never a reason not to start: only the filter knows what it sends.
+   */
+  catchAll: (filter: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_FILTER',
+    message: `${filter} runs before LockErrorFilter, so a contended lock may get a 500 response instead of 409. Let it send error.statusCode for a LockError, or provide it as APP_FILTER in the root module.`,
+  }),
+
+  /** A process that serves HTTP, a second after it began to listen. Not checked in tests. Your own `process.on('SIGTERM', …)` is fine, too. */
+  noShutdown: (): LockFinding => ({
+    code: 'LOCK_DOCTOR_SHUTDOWN',
+    message:
+      'Nothing in this process listens for SIGTERM: a deploy ends it at once, and its locks stay held until their leases end. Call app.enableShutdownHooks() in main.ts.',
+  }),
+
+  /** The backend did not answer, so its settings are unknown. Never a reason not to start. */
   unexamined: (connection: string, ms: number): LockFinding => ({
     code: 'LOCK_DOCTOR_UNEXAMINED',
-    message: `RedisLockModule '${connection}': the server's settings could not be looked at within ${ms} ms. Look at its eviction and persistence yourself.`,
+    message: `RedisLockModule '${connection}': the server's settings could not be read within ${ms} ms. Check its eviction and persistence yourself.`,
     remark: true,
   }),
 } as const;
 
-/** What the doctor finds in locks inside each other, while the application runs (`checkNesting`): each is a warning, once. */
+/** Findings of the doctor in nested locks, while the application runs (`checkNesting`). Each is a warning, once. */
 export const nestingFindings = {
   /** The outer lock may end while its holder still waits for the inner one. */
   shortLease: (outer: string, lease: number, inner: string, wait: string): LockFinding => ({
     code: 'LOCK_DOCTOR_LEASE',
-    message: `${outer} has a fixed lease of ${lease} ms, and inside it ${inner} may wait ${wait}: the outer lock can be lost meanwhile. Give the outer one renew: true or a longer lease, or the inner one a shorter wait.`,
+    message: `${outer} has a fixed lease of ${lease} ms, and inside it ${inner} may wait ${wait}: the outer lock can be lost during that wait. Give the outer one renew: true or a longer lease, or the inner one a shorter wait.`,
   }),
 
-  /** Two flows, or more in a circle, take locks in different orders: when they meet, each waits for the other until `wait` is over. */
+  /** Two flows, or more in a circle, take locks in different orders: when they meet, each waits for the other until `wait` ends. */
   inversion: (steps: string): LockFinding => ({
     code: 'LOCK_DOCTOR_ORDER',
-    message: `Locks are taken inside each other in different orders, and can wait for each other: ${steps}. Take them in one order everywhere, or both at once.`,
+    message: `Locks are nested in different orders, and can wait for each other: ${steps}. Take them in one order everywhere, or both at once.`,
   }),
+} as const;
+
+/** Other lines of the doctor. */
+export const doctorLines = {
+  /** The last line of the doctor while the application runs. */
+  noMore: (most: number) => `The lock doctor has logged ${most} findings and logs no more until the next start.`,
 } as const;
 
 /** The end of a start with `strict`. */
 export const doctorRefusals = {
-  /** All findings, one a line. */
+  /** All findings, one on each line. */
   notStarted: (connection: string, findings: string) =>
     new LockConfigurationError(
-      `RedisLockModule '${connection}': the application does not start (option strict):\n${findings}\nMend them, or name their codes in ignoreFindings.`,
+      `RedisLockModule '${connection}': the application does not start (option strict):\n${findings}\nFix them, or name their codes in ignoreFindings.`,
     ),
 } as const;

@@ -1,29 +1,45 @@
 import type { LockFinding, LockFindingCode } from '../core/lock-finding.js';
 import type { LockLog } from '../core/lock-log.js';
+import { doctorLines } from './doctor.messages.js';
 
-/** Codes that are of no interest, or all of them. */
+/** Codes to ignore, or all of them. */
 export type IgnoredFindings = 'all' | readonly LockFindingCode[];
 
-/** Tells findings, each once, but for those that the application ignores. */
+/** Most lines of one log: findings that name user input must not fill it. */
+const mostLines = 100;
+
+/** Writes findings to the log, each once, without those that the application ignores. */
 export class FindingLog {
-  private readonly told = new Set<string>();
+  /** The messages or subjects that were logged. */
+  private readonly logged = new Set<string>();
+  private lines = 0;
 
   constructor(
     private readonly log: LockLog,
     private readonly ignored: IgnoredFindings,
   ) {}
 
-  /** Those that are new and of interest. */
+  /** The findings that are new and not ignored. */
   pick(findings: readonly LockFinding[]): LockFinding[] {
-    return findings.filter((finding) => {
-      if (this.ignored === 'all' || this.ignored.includes(finding.code) || this.told.has(finding.message)) return false;
-      this.told.add(finding.message);
-      return true;
-    });
+    return findings.filter((finding) => this.isNews(finding, finding.message));
   }
 
   tell(findings: readonly LockFinding[]): void {
-    for (const finding of this.pick(findings)) this.log.warn(lineOf(finding));
+    for (const finding of findings) this.logOnce(finding.message, finding);
+  }
+
+  /** @param subject logged once, even if the messages about it differ */
+  logOnce(subject: string, finding: LockFinding): void {
+    if (this.lines > mostLines || !this.isNews(finding, subject)) return;
+    const line = this.lines++ < mostLines ? lineOf(finding) : doctorLines.noMore(mostLines);
+    if (finding.remark) this.log.log(line);
+    else this.log.warn(line);
+  }
+
+  private isNews({ code }: LockFinding, subject: string): boolean {
+    if (this.ignored === 'all' || this.ignored.includes(code) || this.logged.has(subject)) return false;
+    this.logged.add(subject);
+    return true;
   }
 }
 

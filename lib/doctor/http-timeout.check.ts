@@ -1,23 +1,23 @@
 import type { LockFinding } from '../core/lock-finding.js';
 import { applicationFindings } from './doctor.messages.js';
 
-/** What ends the connection of a client that is still waiting for its answer. */
+/** A setting that ends the connection of a client that still waits for its response. */
 export interface ServerTimeout {
   readonly milliseconds: number;
   /** The setting's name, for messages. */
   readonly setting: string;
 }
 
-/** A locked method, and how long it may wait; undefined where the module's `wait` counts. */
-export interface WaitingPlace {
+/** A locked method and its longest wait; undefined where the module's `wait` applies. */
+export interface WaitingMethod {
   readonly where: string;
   readonly wait: number | undefined;
 }
 
-/** Waits that outlast the HTTP server's patience: the client is gone, and its request still stands in the queue. */
+/** Waits that are longer than the HTTP server's time-out: the client is gone while its request is still in the queue. */
 export function findLongWaits(
   timeout: ServerTimeout | undefined,
-  places: Iterable<WaitingPlace>,
+  places: Iterable<WaitingMethod>,
   connection: { readonly name: string; readonly wait: number },
 ): LockFinding[] {
   if (!timeout) return [];

@@ -3,13 +3,13 @@ import { parseTemplate } from '../key/key-template.parser.js';
 import { readMethodShape } from '../key/method-shape.reader.js';
 import { looksMinified } from '../key/placeholder.binder.js';
 import { applicationFindings } from './doctor.messages.js';
-import type { LockedPlace } from './locked-places.reader.js';
+import type { ProvidedMethod } from '../method/method-wrapper.js';
 
 /**
- * A name that a minifier took away is refused when the class is loaded. One that it gave to another parameter is not: `#{t}` of
- * `(t, order)` still finds a `t` in `(e, t)`.
+ * A name that a minifier removed is refused when the class is loaded. A name that it gave to another parameter is not: `#{t}` of `(t,
+ * order)` still finds a `t` in `(e, t)`.
  */
-export function findMinified({ prototype, property, method }: LockedPlace): LockFinding[] {
+export function findMinified({ prototype, property, method }: ProvidedMethod): LockFinding[] {
   const { where } = method;
   const { key, params } = method.settings.written;
   const type = prototype.constructor;

@@ -1,7 +1,7 @@
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { ServerTimeout } from './http-timeout.check.js';
 
-/** What is used of node:http's server, which Express and Fastify share. */
+/** The used part of node:http's server, which Express and Fastify share. */
 interface HttpServer {
   readonly timeout?: unknown;
   readonly listening?: unknown;
@@ -12,8 +12,8 @@ export const httpServerOf = ({ httpAdapter }: HttpAdapterHost): HttpServer | und
   httpAdapter?.getHttpServer() as HttpServer | undefined;
 
 /**
- * The setting that cuts off a client which waits for its answer, the shortest of them. `requestTimeout`, `headersTimeout` and
- * `keepAliveTimeout` do not: they end when the request has been read, or begin when it was answered.
+ * The shortest setting that cuts off a client which waits for its response. `requestTimeout`, `headersTimeout` and `keepAliveTimeout` do
+ * not: they end when the request has been read, or begin after the response.
  */
 export function serverTimeout(host: HttpAdapterHost): ServerTimeout | undefined {
   const timeouts = [
@@ -24,7 +24,7 @@ export function serverTimeout(host: HttpAdapterHost): ServerTimeout | undefined 
   return timeouts.toSorted((a, b) => a.milliseconds - b.milliseconds)[0];
 }
 
-/** Fastify answers 503 in the handler's place. */
+/** Fastify sends 503 in place of the handler. */
 function handlerTimeoutOf({ httpAdapter }: HttpAdapterHost): unknown {
   const instance = httpAdapter?.getInstance<{ initialConfig?: { handlerTimeout?: unknown } }>();
   return instance?.initialConfig?.handlerTimeout;

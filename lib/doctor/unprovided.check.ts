@@ -1,10 +1,10 @@
 import type { LockFinding } from '../core/lock-finding.js';
-import { connectionsWanted } from '../interceptor/connection-slot.js';
+import { connectionsWanted } from '../method/connection-slot.js';
 import { applicationFindings } from './doctor.messages.js';
 
 /**
- * Objects with locked methods in the properties of what Nest made, that Nest did not make: without a connection, these methods
- * reject. A class that is merely loaded is no mistake: a worker and a web server may share their code.
+ * Objects with locked methods that Nest did not make, in properties of objects that it made. Without a connection their methods reject. A
+ * class that is only loaded is fine: a worker and a web server may share code.
  */
 export function findUnprovided(instances: Iterable<object>, connection: string): LockFinding[] {
   const provided = new Set(instances);

@@ -9,15 +9,43 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'LOCK_UNAVAILABLE';
 
+/** By code; a code that is missing here is an internal error. */
+const httpStatus: Partial<Record<LockErrorCode, 409 | 503>> = {
+  LOCK_CONTENDED: 409,
+  LOCK_WAIT_TIMEOUT: 409,
+  LOCK_QUEUE_FULL: 503,
+  LOCK_UNAVAILABLE: 503,
+};
+
 interface LockErrorOptions {
   key?: string | undefined;
   cause?: unknown;
 }
 
-/** What every error of this library is. `code` is stable, `key` is the lock name where there is one. */
+/**
+ * Lets `instanceof` recognize the errors of another copy of this package in the same process: CommonJS beside ES modules, or two versions.
+ * A class that an application derives is recognized by its prototype, as usual.
+ */
+function brand(type: abstract new (...args: never[]) => LockError, name: string): void {
+  const mark = Symbol.for(`nestjs-redis-lock.${name}`);
+  Object.defineProperty(type.prototype, mark, { value: true });
+  Object.defineProperty(type, Symbol.hasInstance, {
+    value(this: unknown, error: unknown): boolean {
+      return this === type
+        ? typeof error === 'object' && error !== null && mark in error
+        : Function.prototype[Symbol.hasInstance].call(this, error);
+    },
+  });
+}
+
+/** The base of all errors of this library. `code` is stable, `key` is the lock name where there is one. */
 export abstract class LockError extends Error {
+  static {
+    brand(this, 'LockError');
+  }
+
   abstract readonly code: LockErrorCode;
-  /** Written out in every class: a minifier renames classes, and logs would show `a: …`. */
+  /** Written out in each class: a minifier renames classes, and logs would show `a: …`. */
   abstract override readonly name: string;
   /** The lock name the error is about. */
   readonly key: string | undefined;
@@ -27,23 +55,63 @@ export abstract class LockError extends Error {
     this.key = options.key;
   }
 
-  /** What GraphQL servers send beside the message of whatever a resolver throws, also where no filter of Nest is asked. */
+  /**
+   * The HTTP status of this error: 409 when another caller holds the lock, 503 when Redis does not answer or too many callers wait, else
+   * 500. Nest's BaseExceptionFilter, Express and Fastify send it where LockErrorFilter is not used.
+   */
+  get statusCode(): 409 | 500 | 503 {
+    return httpStatus[this.code] ?? 500;
+  }
+
+  /** The same, for handlers that read this property. */
+  get status(): 409 | 500 | 503 {
+    return this.statusCode;
+  }
+
+  /** The same, for exception filters of Nest. */
+  getStatus(): 409 | 500 | 503 {
+    return this.statusCode;
+  }
+
+  /** Those handlers send the words of the status instead of the message, which names locks and methods. */
+  get expose(): false {
+    return false;
+  }
+
+  /** What an API server sends beside the message of an error, even where no filter of Nest runs. */
   get extensions(): { readonly code: LockErrorCode } {
     return { code: this.code };
   }
+
+  /** With the message, which JSON leaves out of errors. */
+  toJSON(): object {
+    const { name, code, message, cause } = this;
+    return Object.assign({ name, code, message }, this, cause instanceof Error && { cause: readable(cause) });
+  }
 }
 
-/** Something was written wrongly: a template, an option, a key. Refused at once, nothing was sent to Redis. */
+/** A mistake in a template, an option, or a key. Refused at once: nothing was sent to Redis. */
 export class LockConfigurationError extends LockError {
+  static {
+    brand(this, 'LockConfigurationError');
+  }
+
   override readonly name: string = 'LockConfigurationError';
   readonly code = 'LOCK_CONFIGURATION';
 }
 
-/** Redis answered, and the lock was not to be had within `wait`. HTTP: 409. */
+/** Redis replied, and the lock was not available within `wait`. HTTP: 409. */
 export class LockNotAcquiredError extends LockError {
+  static {
+    brand(this, 'LockNotAcquiredError');
+  }
+
   override readonly name: string = 'LockNotAcquiredError';
   readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' = 'LOCK_CONTENDED';
-  /** Milliseconds after which another attempt may succeed: the rest of the present holder's lease, where it is known. */
+  /**
+   * Milliseconds until the lease of the present holder ends, if known: a lock of a crashed holder is free then. Work that ends sooner frees
+   * it sooner, and a renewed lease lasts longer.
+   */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, options: LockErrorOptions & { retryAfter?: number | undefined } = {}) {
@@ -52,32 +120,48 @@ export class LockNotAcquiredError extends LockError {
   }
 }
 
-/** The caller stood in the queue for the whole of `wait`. HTTP: 409. */
+/** The caller was in the queue for the whole of `wait`. HTTP: 409. */
 export class LockWaitTimeoutError extends LockNotAcquiredError {
+  static {
+    brand(this, 'LockWaitTimeoutError');
+  }
+
   override readonly name: string = 'LockWaitTimeoutError';
   override readonly code = 'LOCK_WAIT_TIMEOUT';
 }
 
-/** `maxWaiters` callers of this process wait already: load is shed instead of piled up. HTTP: 503. */
+/** `maxWaiters` callers of this process wait already: further ones are refused. HTTP: 503. */
 export class LockQueueFullError extends LockNotAcquiredError {
+  static {
+    brand(this, 'LockQueueFullError');
+  }
+
   override readonly name: string = 'LockQueueFullError';
   override readonly code = 'LOCK_QUEUE_FULL';
 }
 
 /**
- * One name is used with permits and without at once: who holds it or waits for it asked for the other. A name belongs to one of the
- * two. HTTP: 500.
+ * One name is used with permits and without at the same time: the present holders or waiters requested the other kind. A name belongs to
+ * one of the two. HTTP: 500.
  */
 export class LockKindMismatchError extends LockError {
+  static {
+    brand(this, 'LockKindMismatchError');
+  }
+
   override readonly name: string = 'LockKindMismatchError';
   readonly code = 'LOCK_KIND_MISMATCH';
 }
 
 /**
- * A flow that holds a shared lock asked for the exclusive one inside, or one that holds permits for more of them: it would wait for
- * itself, and two of them for each other. Refused at once, nothing was sent to Redis. HTTP: 500.
+ * A flow that holds a shared lock requested the exclusive one inside, or one that holds permits requested more of them. It would wait for
+ * itself, and two such flows for each other. Refused at once: nothing was sent to Redis. HTTP: 500.
  */
 export class LockUpgradeError extends LockError {
+  static {
+    brand(this, 'LockUpgradeError');
+  }
+
   override readonly name: string = 'LockUpgradeError';
   readonly code = 'LOCK_UPGRADE';
 }
@@ -85,17 +169,22 @@ export class LockUpgradeError extends LockError {
 /**
  * Why a lock was lost:
  * `expired` – its lease ran out before it was released or renewed;
- * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted, restarted without its data, lost in a failover, or released by force);
+ * `revoked` – Redis no longer knew the holder (flushed, evicted, deleted, restarted without its data, lost in a failover, or released by
+ * force);
  * `max-hold` – the hold reached `maxHold`;
  * `shutdown` – the application ended before the work did;
- * `released` – it was asked for something after its own `release()`;
- * `exported` – it was asked for something after its own `export()`;
- * `adopted` – it cannot be adopted with this ticket, because somebody else has done so and works.
+ * `released` – it was used after its own `release()`;
+ * `exported` – it was used after its own `export()`;
+ * `adopted` – it cannot be adopted with this ticket, because another caller has adopted it.
  */
 export type LockLostReason = 'expired' | 'revoked' | 'max-hold' | 'shutdown' | 'released' | 'exported' | 'adopted';
 
-/** The lock went while its holder still worked. Others may hold it by now. HTTP: 500. */
+/** The lock was lost while its holder still worked. Another caller may hold it now. HTTP: 500. */
 export class LockLostError extends LockError {
+  static {
+    brand(this, 'LockLostError');
+  }
+
   override readonly name: string = 'LockLostError';
   readonly code = 'LOCK_LOST';
   readonly reason: LockLostReason;
@@ -106,43 +195,65 @@ export class LockLostError extends LockError {
   }
 }
 
-/** Redis could not be asked, or did not answer in time. Says nothing about whether the lock is free. HTTP: 503. */
+/** Redis could not be reached, or did not answer in time. Says nothing about whether the lock is free. HTTP: 503. */
 export class LockUnavailableError extends LockError {
+  static {
+    brand(this, 'LockUnavailableError');
+  }
+
   override readonly name: string = 'LockUnavailableError';
   readonly code = 'LOCK_UNAVAILABLE';
   /**
-   * True when the command may have been executed although its answer is missing.
-   * The library takes back by itself whatever such a command did.
+   * True when the command may have been executed although its reply is missing.
+   * The library takes back by itself what such a command did.
    */
   readonly uncertain: boolean;
 
-  constructor(message: string, options: LockErrorOptions & { uncertain?: boolean } = {}) {
+  constructor(message: string, options: LockErrorOptions & { uncertain?: boolean | undefined } = {}) {
     super(message, options);
     this.uncertain = options.uncertain ?? false;
   }
 }
 
-/** What one node of a quorum said to a request. */
+/** The result of one request at one node of a quorum. */
 export interface NodeVote {
   /** Its host and port. */
   readonly node: string;
   /**
-   * `granted`: it gave its vote; `contended`: somebody else has it; `unreachable`: it could not be asked, or did not answer in time;
-   * `connected`: it was reached, as the application started or as somebody looked at locks.
+   * `granted`: it gave its vote; `contended`: another claim has the vote; `unreachable`: it could not be reached, or did not reply in time;
+   * `connected`: it was reached, at the start of the application or for a view of locks.
    */
   readonly answer: 'granted' | 'contended' | 'unreachable' | 'connected';
   /** Why it is unreachable. */
   readonly error?: string | undefined;
 }
 
-/** Too few nodes of a quorum could be asked. Never thrown because somebody else holds the lock. HTTP: 503. */
+/** Too few nodes of a quorum could be reached. Never thrown because another caller holds the lock. HTTP: 503. */
 export class QuorumNotReachedError extends LockUnavailableError {
+  static {
+    brand(this, 'QuorumNotReachedError');
+  }
+
   override readonly name: string = 'QuorumNotReachedError';
   /** One entry for each node, in the order of the option `quorum.nodes`. */
   readonly votes: readonly NodeVote[];
 
-  constructor(message: string, options: LockErrorOptions & { uncertain?: boolean; votes: readonly NodeVote[] }) {
+  constructor(
+    message: string,
+    options: LockErrorOptions & { uncertain?: boolean | undefined; votes: readonly NodeVote[] },
+  ) {
     super(message, options);
     this.votes = options.votes;
   }
 }
+
+/** For errors of other libraries their name and message only: their fields may contain secrets. */
+const readable = (error: Error): object =>
+  error instanceof LockError ? error : { name: error.name, message: error.message };
+
+/**
+ * True when another caller has the lock, at once or for the whole of `wait`. A full queue is overload, and an outage says nothing about the
+ * lock: neither is contention.
+ */
+export const isContention = (error: unknown): error is LockNotAcquiredError =>
+  error instanceof LockNotAcquiredError && !(error instanceof LockQueueFullError);

@@ -6,10 +6,10 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The text of one value inside a key: ':', '{', '}' and '%' percent-encoded, everything else as it is. Two different
- * texts never encode to the same, and no encoded text holds a ':'. A number and its decimal text are the same value
- * (route parameters are strings, entities have numbers): `1`, `1n` and `'1'` meet.
- * @returns undefined for what cannot stand in a key; `partProblem` says why.
+ * The text of one value inside a key: ':', '{', '}' and '%' percent-encoded, all other characters unchanged. Two different texts never
+ * encode to the same text, and no encoded text contains a ':'. A number and its decimal text are the same value (route parameters are
+ * strings, entities have numbers): `1`, `1n` and `'1'` make the same key.
+ * @returns undefined for a value that a key cannot have; `partProblem` gives the reason.
  */
 export function encodePart(value: unknown): string | undefined {
   if (typeof value === 'string') return value !== '' && isWellFormed(value) ? encodeText(value) : undefined;
@@ -18,7 +18,7 @@ export function encodePart(value: unknown): string | undefined {
   return typeof value === 'bigint' ? String(value) : undefined;
 }
 
-/** Why `encodePart` refused the value. Never calls the value's own code. */
+/** Why `encodePart` refused the value. Never calls code of the value. */
 export function partProblem(value: unknown): string {
   if (value === '') return 'is an empty string';
   if (typeof value === 'string') return 'holds half of a surrogate pair';
@@ -26,7 +26,7 @@ export function partProblem(value: unknown): string {
   return `is ${describe(value)}`;
 }
 
-// In every Node since 20; TypeScript's ES2023 library does not know it yet.
+// In Node since 20; TypeScript's ES2023 library does not have it yet.
 const isWellFormed = (text: string): boolean => (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 
 function encodeText(text: string): string {

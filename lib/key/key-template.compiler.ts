@@ -1,18 +1,18 @@
 import { describe } from '../core/describe.js';
-import { assertLockName } from '../core/lock-name.js';
+import { assertLockName } from '../core/lock-key.js';
 import type { Parameter } from './method-shape.reader.js';
 import { templateRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
 import { parseTemplate } from './key-template.parser.js';
 import { type Binding, bindPlaceholder } from './placeholder.binder.js';
 
-/** Makes the lock name from the arguments of a call. @throws LockConfigurationError */
+/** Builds the lock name from the arguments of a call. @throws LockConfigurationError */
 export type KeyOfArguments = (args: readonly unknown[]) => string;
 
 /**
  * Compiles a template once; a call then only reads, encodes and joins.
  * @param parameters of the method, where its source could be read.
- * @throws LockConfigurationError for everything that can be known without arguments.
+ * @throws LockConfigurationError for all mistakes that show without arguments.
  */
 export function compileTemplate(template: string, parameters: readonly Parameter[] | undefined): KeyOfArguments {
   const { literals, placeholders } = parseTemplate(template);

@@ -1,9 +1,9 @@
-import { assertLockName } from '../core/lock-name.js';
+import { assertLockName } from '../core/lock-key.js';
 import { templateRefusals as refusals } from './key.messages.js';
 
 /** One `#{root.path.to}` of a template. */
 export interface Placeholder {
-  /** As written, `#{order.product.id}`: what error messages show. */
+  /** As written, `#{order.product.id}`, for error messages. */
   readonly source: string;
   /** A parameter's name or, in digits, its position. */
   readonly root: string;
@@ -26,7 +26,7 @@ export const isIdentifier = (name: string): boolean => identifier.test(name);
 
 /**
  * Splits a key template into constant text and placeholders.
- * @throws LockConfigurationError for everything that is wrong whatever the arguments will be.
+ * @throws LockConfigurationError for all mistakes that show without arguments.
  */
 export function parseTemplate(source: string): ParsedTemplate {
   const literals: string[] = [];
@@ -41,7 +41,7 @@ export function parseTemplate(source: string): ParsedTemplate {
   }
   literals.push(literal(source.slice(from)));
   refuseAdjoining(literals, placeholders);
-  // Constant text is a lock name of its own, or a part of one.
+  // Constant text is a lock name, or a part of one.
   assertLockName(source);
   return { source, literals, placeholders };
 }
@@ -55,13 +55,13 @@ function parsePlaceholder(source: string): Placeholder {
     if (!propertyName.test(name)) throw refusals.noProperty(source, name);
   }
   for (const name of [root, ...path]) {
-    // Every object has these, so none of them tells one argument from another; '__proto__' would also leave the argument.
+    // All objects have these, so they cannot tell arguments apart; '__proto__' would also leave the argument.
     if (name in Object.prototype) throw refusals.inherited(source, name);
   }
   return { source, root, path };
 }
 
-/** Braces in constant text are a forgotten '#' (or one of another template language): one lock for everybody. */
+/** Braces in constant text are a forgotten '#' (or come from another template language): one lock for all calls. */
 function literal(text: string): string {
   const brace = text.search(/[{}]/);
   if (brace !== -1) throw refusals.strayBrace(text[brace]!);
@@ -69,8 +69,8 @@ function literal(text: string): string {
 }
 
 /**
- * With a ':' between any two values, and none inside an encoded one, the name can be read back in one way only.
- * With less, ('a', 'bc') and ('ab', 'c') would meet in `#{x}#{y}`, and ('a-b', 'c') and ('a', 'b-c') in `#{x}-#{y}`.
+ * With a ':' between any two values, and none inside an encoded one, a name can be read back in one way only. Otherwise ('a', 'bc') and
+ * ('ab', 'c') would make the same name in `#{x}#{y}`, and ('a-b', 'c') and ('a', 'b-c') in `#{x}-#{y}`.
  */
 function refuseAdjoining(literals: readonly string[], placeholders: readonly Placeholder[]): void {
   for (let index = 1; index < placeholders.length; index++) {

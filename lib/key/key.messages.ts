@@ -4,7 +4,7 @@ import { LockConfigurationError } from '../errors/lock-errors.js';
 const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
   new LockConfigurationError(problem, { cause });
 
-/** Key templates. What is known without a call is refused when the class is loaded, and says in front which method it is. */
+/** Key templates. Mistakes that show without a call are refused when the class is loaded. The message begins with the method. */
 export const templateRefusals = {
   /** A `#{` without its brace. */
   unclosed: (source: string) => wrong(`the placeholder ${printable(source)} is not closed; write #{name}.`),
@@ -18,42 +18,42 @@ export const templateRefusals = {
       `${printable(source)} begins with neither a parameter's name nor a position; write #{name}, #{name.path} or #{0}.`,
     ),
 
-  /** A path that is no path: quotes, brackets, calls. */
+  /** Quotes, brackets or calls in a path. */
   noProperty: (source: string, part: string) =>
     wrong(
-      `${printable(source)} holds ${printable(part)}, which is no property name; a path is names with dots between them. Anything else needs a key function.`,
+      `${printable(source)} has ${printable(part)}, which is not a property name; a path consists of names with dots between them. Anything else needs a key function.`,
     ),
 
   /** `#{constructor}`, `#{a.__proto__}`: the same for every argument. */
   inherited: (source: string, name: string) =>
     wrong(
-      `${printable(source)} reads '${name}', which every object inherits; only an argument's own properties make a key. Name one of those.`,
+      `${printable(source)} reads '${name}', which all objects inherit; only an argument's own properties make a key. Name one of those.`,
     ),
 
-  /** `{id}`, `${id}`: a forgotten `#`, so one lock for everybody. */
+  /** `{id}`, `${id}`: a forgotten `#`, so one lock for all calls. */
   strayBrace: (brace: string) =>
     wrong(`'${brace}' outside of a placeholder; write #{name} for a value. Braces need a key function.`),
 
   /** `#{a}#{b}`: ('a', 'bc') and ('ab', 'c') would be one key. */
   adjoining: (before: string, after: string) =>
     wrong(
-      `between '${before}' and '${after}' stands no ':', so different arguments could meet in one key; ` +
+      `there is no ':' between '${before}' and '${after}', so different arguments could make the same key; ` +
         `write '${before}:${after}', or give a key function.`,
     ),
 
-  /** A misspelt name, or one of a destructured parameter. `Found` lists the parameters. */
+  /** A misspelt name, or the name of a destructured parameter. `Found` lists the parameters. */
   unknownName: (source: string, found: string, suggestion: string) =>
     wrong(`'${source}' names no parameter of the method. Found: ${found}.${suggestion} ${otherWays}`),
 
-  /** All parameters have names of one letter, the template's has not: the build has renamed them. */
+  /** All parameters have names of one letter, but the template has a longer one: the build has renamed them. */
   minified: (source: string, found: string) =>
     wrong(
-      `'${source}' names no parameter of the method. Found: ${found}, as a minifier calls them. Let it keep names. ${otherWays}`,
+      `'${source}' names no parameter of the method. Found: ${found}, as a minifier calls them. Turn that off (esbuild: minifyWhitespace and minifySyntax instead of minify; terser and SWC: mangle: false). ${otherWays}`,
     ),
 
   /** The class and the method are native or bound functions. */
   unreadable: (source: string) =>
-    wrong(`'${source}': the method's source cannot be read, so parameters have no names here. ${otherWays}`),
+    wrong(`'${source}': the method's source cannot be read, so the names of its parameters are unknown. ${otherWays}`),
 
   /** `#{2}` for a method with two parameters. */
   outOfRange: (source: string, parameters: string) =>
@@ -63,18 +63,18 @@ export const templateRefusals = {
   restParameter: (source: string, name: string) =>
     wrong(`'${source}' is a rest parameter, an array; write #{${name}.0} for its first value.`),
 
-  /** At a call: an argument, or something on the way to the value, is not there. The method was not run. */
+  /** At a call: an argument, or a part of the path to the value, is missing. The method did not run. */
   missing: (source: string, template: string, owner: string, owned: string) =>
     wrong(`${source} in ${printable(template)} is missing: ${owner} ${owned}. ${checkFirst}`),
 
-  /** At a call: a getter or a Proxy that throws; its error is the `cause`. The method was not run. */
+  /** At a call: a getter or a Proxy that throws; its error is the `cause`. The method did not run. */
   throwing: (source: string, template: string, property: string, cause: unknown) =>
     wrong(
-      `${source} in ${printable(template)} cannot be read: '${property}' throws. See the cause, or make the key of something else.`,
+      `${source} in ${printable(template)} cannot be read: '${property}' throws. See the cause, or build the key from another value.`,
       cause,
     ),
 
-  /** At a call: `''`, a fraction, `NaN`, an object, a boolean. The method was not run. */
+  /** At a call: `''`, a fraction, `NaN`, an object, a boolean. The method did not run. */
   noPart: (source: string, template: string, problem: string) =>
     wrong(
       `${source} in ${printable(template)} ${problem}; a key takes non-empty strings, safe integers and bigints. ${checkFirst}`,
@@ -93,26 +93,49 @@ export const keyRefusals = {
       `key: ${describe(given)} given; write a template such as 'product:#{id}', several of them, or a function of the arguments.`,
     ),
 
-  /** Something else than a template in a list of them. */
+  /** A list item that is not a template. */
   noTemplate: (given: unknown) =>
     wrong(
-      `key: ${describe(given)} stands in the list; it takes templates such as 'product:#{id}'. One function of the arguments can answer the whole list.`,
+      `key: ${describe(given)} is in the list; a list takes templates such as 'product:#{id}'. One function of the arguments can return the whole list.`,
     ),
 
-  /** At a call; what it threw is the `cause`. The method was not run. */
+  /** At a call; its error is the `cause`. The method did not run. */
   throwing: (cause: unknown) =>
     wrong(
-      'the key function throws. See the cause; it has to answer a name, or several, for whatever the method is given.',
+      'the key function throws. See the cause; it must return a name, or several, for all arguments of the method.',
       cause,
     ),
 
-  /** `params` is something else than names. */
+  /** `params` is not a list of names. */
   noParams: () => wrong("params: an array of parameter names expected, such as ['id', 'order']."),
 
   /** One name for two parameters. */
-  twice: (name: string) => wrong(`params: '${name}' stands there twice; every parameter has a name of its own.`),
+  twice: (name: string) => wrong(`params: '${name}' is in the list twice; each parameter has a name of its own.`),
 
   /** More names than the method has parameters. */
   tooMany: (names: number, parameters: number) =>
     wrong(`params: ${names} names for the ${parameters} parameters of the method; write one for each, in their order.`),
+} as const;
+
+/** `lockName`: names that are built by hand. */
+export const nameRefusals = {
+  /** It was called as a function: a finished name must not be read as a template. */
+  noTemplate: (given: unknown) =>
+    wrong(`lockName: ${describe(given)} given; write it in front of a template string: lockName\`product:\${id}\`.`),
+
+  /** `{id}`, `#{id}`: not a value. */
+  strayBrace: (brace: string) =>
+    wrong(`lockName: '${brace}' outside of a value; write \${id} for a value. A name with braces is a plain string.`),
+
+  /** `${a}-${b}`: ('a-b', 'c') and ('a', 'b-c') would be one name. */
+  adjoining: (between: string) =>
+    wrong(
+      `lockName: there is only ${printable(between)} between two values, so different values could make the same name; write ':' between them.`,
+    ),
+
+  /** `undefined`, `null`, `''`, a fraction, an object, a boolean. */
+  noPart: (before: string, problem: string) =>
+    wrong(
+      `lockName: the value behind ${printable(before)} ${problem}; a name takes non-empty strings, safe integers and bigints. Check the value before the call.`,
+    ),
 } as const;

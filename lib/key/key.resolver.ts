@@ -6,8 +6,12 @@ import { compileTemplate } from './key-template.compiler.js';
 import { isIdentifier } from './key-template.parser.js';
 import type { MethodShape, Parameter } from './method-shape.reader.js';
 
-/** From the arguments of a call to what it locks. @throws LockConfigurationError for arguments that make no name. */
-export type KeyOfArguments = (args: readonly unknown[]) => LockKey;
+/**
+ * Returns what a call locks.
+ * @param instance the object on which a key function is called
+ * @throws LockConfigurationError for arguments that make no name.
+ */
+export type KeyOfArguments = (args: readonly unknown[], instance?: unknown) => LockKey;
 
 /** A key as the user writes it: a template, several of them, or a function of the method's arguments. */
 export type KeySource = LockKey | ((...args: never[]) => LockKey);
@@ -15,13 +19,13 @@ export type KeySource = LockKey | ((...args: never[]) => LockKey);
 /**
  * Turns templates or a key function into a function from arguments to the lock's name, or names.
  * @param params the parameters' names, where the source has lost them.
- * @throws LockConfigurationError at once for what is wrong with it, and at the call for what is wrong with the arguments.
+ * @throws LockConfigurationError at once for a wrong key, and at the call for wrong arguments.
  */
 export function compileKey(key: unknown, shape: MethodShape | undefined, params?: unknown): KeyOfArguments {
   const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
   if (typeof key === 'string') return compileTemplate(key, parameters);
   if (Array.isArray(key)) return compileTemplates(key, parameters);
-  if (typeof key === 'function') return (args) => callKeyFunction(key as (...args: unknown[]) => unknown, args);
+  if (typeof key === 'function') return (args, instance) => callKeyFunction(key as KeyFunction, args, instance);
   throw refusals.noKey(key);
 }
 
@@ -35,10 +39,12 @@ function compileTemplates(templates: readonly unknown[], parameters: readonly Pa
   return (args) => names.map((name) => name(args));
 }
 
-function callKeyFunction(key: (...args: unknown[]) => unknown, args: readonly unknown[]): LockKey {
+type KeyFunction = (this: unknown, ...args: unknown[]) => unknown;
+
+function callKeyFunction(key: KeyFunction, args: readonly unknown[], instance: unknown): LockKey {
   let name: unknown;
   try {
-    name = key(...args);
+    name = key.apply(instance, args as unknown[]);
   } catch (cause) {
     if (cause instanceof LockConfigurationError) throw cause;
     throw refusals.throwing(cause);
@@ -55,7 +61,7 @@ function namedParameters(params: unknown, found: readonly Parameter[] | undefine
   const hasRest = found?.at(-1)?.rest ?? true;
   if (found && params.length > found.length && !hasRest) throw refusals.tooMany(params.length, found.length);
   const named = params.map((name: string, index) => ({ name, rest: found?.[index]?.rest ?? false }));
-  // What has no name keeps its position; of a method that cannot be read, any position may exist.
+  // A parameter without a name keeps its position. Without a source, any position may exist.
   return [
     ...named,
     ...(found?.slice(params.length).map(({ rest }) => ({ name: undefined, rest })) ?? [

@@ -7,7 +7,7 @@ import {
   parseExpressionAt,
 } from 'acorn';
 
-/** A parameter as the source has it; a destructured one has no name. */
+/** A parameter in the source; a destructured one has no name. */
 export interface Parameter {
   readonly name: string | undefined;
   readonly rest: boolean;
@@ -15,19 +15,19 @@ export interface Parameter {
 
 export type MethodForm = 'plain' | 'async' | 'generator' | 'async generator';
 
-/** What the source of a method says before any decorator hid it. */
+/** What the source of a method says, before decorators replaced the method. */
 export interface MethodShape {
   readonly parameters: readonly Parameter[];
   readonly form: MethodForm;
-  /** Whether it mentions the method of the same name of the class that it extends: `super.buy(…)`. */
+  /** True when it mentions the method of the same name of its base class: `super.buy(…)`. */
   readonly callsSuper: boolean;
 }
 
 const shapesOf = new WeakMap<object, ReadonlyMap<string, MethodShape>>();
 
 /**
- * The shape of a method, from the source of its class (parsed once), so that a decorator below that put another
- * function in its place is no obstacle. A computed or symbol name is not found there: then from the function's own source.
+ * The shape of a method, from the source of its class (parsed once), so that a decorator below that replaced the method is no obstacle.
+ * Computed and symbol names are not found there; then the function's own source is read.
  * @returns undefined when neither source can be read.
  */
 export function readMethodShape(type: object, property: string | symbol, method: unknown): MethodShape | undefined {
@@ -43,7 +43,7 @@ function readClass(type: object): ReadonlyMap<string, MethodShape> {
   for (const member of node.body.body) {
     if (member.type !== 'MethodDefinition' || member.static || member.kind !== 'method') continue;
     const name = nameOf(member);
-    // Of two methods with one name the last one counts, as in the class itself.
+    // The last of two methods with one name counts, as in the class itself.
     if (name === undefined) continue;
     const callsSuper = Boolean(node.superClass) && mentionsSuper(member.value, name);
     shapes.set(name, { ...shapeOf(member.value), callsSuper });
@@ -53,7 +53,7 @@ function readClass(type: object): ReadonlyMap<string, MethodShape> {
 
 function readFunction(method: unknown): MethodShape | undefined {
   const source = sourceOf(method);
-  // The source of a method is no expression, that of a method inside an object literal is.
+  // The source of a method is not an expression; the source of a method inside an object literal is.
   const node = parse(source) ?? parse(`{${source}}`);
   if (node?.type === 'FunctionExpression' || node?.type === 'ArrowFunctionExpression') return shapeOf(node);
   const member = node?.type === 'ObjectExpression' ? node.properties[0] : undefined;
@@ -70,7 +70,7 @@ function parse(source: string) {
       ecmaVersion: 'latest',
       sourceType: 'module',
       allowSuperOutsideMethod: true,
-      // A class may use private names of a class around it.
+      // A class may use private names of an enclosing class.
       checkPrivateFields: false,
     });
     return expression;

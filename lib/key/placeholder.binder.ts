@@ -1,10 +1,10 @@
 import type { LockConfigurationError } from '../errors/lock-errors.js';
-import { suggestion } from '../core/options.js';
+import { suggestion } from '../core/describe.js';
 import { templateRefusals as refusals } from './key.messages.js';
 import type { Parameter } from './method-shape.reader.js';
 import { isPosition, type Placeholder } from './key-template.parser.js';
 
-/** Where a placeholder's value is found at a call: the argument at `index`, then down `path`. */
+/** Where a call has the value of a placeholder: the argument at `index`, then down `path`. */
 export interface Binding {
   readonly source: string;
   readonly index: number;
@@ -13,7 +13,7 @@ export interface Binding {
 
 /**
  * Finds the argument that a placeholder means.
- * @param parameters undefined: the method's source could not be read, only positions can be bound.
+ * @param parameters undefined when the method's source could not be read: only positions can be bound.
  * @throws LockConfigurationError naming the parameters that were found.
  */
 export function bindPlaceholder(
@@ -46,7 +46,7 @@ function unknownName(
   return refusals.unknownName(source, found, nearest.startsWith('Did') ? ` ${nearest}` : '');
 }
 
-/** Whether a minifier may have given these names: it begins with single letters, and parameters come first. */
+/** True when a minifier may have given these names: it begins with single letters, and parameters come first. */
 export const looksMinified = (names: readonly string[]): boolean =>
   names.length > 0 && names.every((name) => name.length === 1);
 

@@ -1,5 +1,5 @@
+export type { Clock } from '../core/clock.js';
 export {
-  type LockView,
   MemoryLockBackend,
   type MemoryLockBackendOptions,
   type MemoryFaults,
@@ -9,6 +9,3 @@ export {
 export { LockTestBed, type LockTestBedOptions } from './lock-test-bed.js';
 export { lockTestBedToken, RedisLockTestingModule, type RedisLockTestingOptions } from './redis-lock-testing.module.js';
 export { VirtualClock } from './virtual-clock.js';
-export { lockBackendConformance } from './conformance/lock-backend.conformance.js';
-export type { LockPlace, PlaceOptions } from './conformance/lock-place.js';
-export type { TestFramework } from './conformance/test-framework.js';

@@ -1,52 +1,75 @@
-import { type LockView, type MemoryFaults, MemoryLockBackend, MemoryLockServer } from '../backends/memory/index.js';
+import { type MemoryFaults, MemoryLockServer } from '../backends/memory/index.js';
 import type { Duration } from '../core/duration.js';
-import { LockClient } from '../core/lock-client.js';
 import type { LockLog } from '../core/lock-log.js';
-import { LockConnection } from '../redis-lock.connection.js';
-import { resolveModuleOptions } from '../redis-lock.options.js';
-import { RedisLockService } from '../redis-lock.service.js';
+import { connectionsWanted } from '../method/connection-slot.js';
+import type { LockConnection } from '../connection/lock.connection.js';
+import type { LockInfo } from '../core/lock-info.js';
+import { RedisLockService } from '../connection/redis-lock.service.js';
+import { defaultConnection } from '../connection/redis-lock.tokens.js';
+import { resolveModuleOptions } from '../module/resolve-options.js';
+import { testingRefusals } from './testing.messages.js';
 import { VirtualClock } from './virtual-clock.js';
+import { connectionTo } from './virtual-lock.connection.js';
 
 export interface LockTestBedOptions {
   /**
    * The time of this bed. Beds that are used side by side want the same one.
    * @default one of its own
    */
-  clock?: VirtualClock;
+  clock?: VirtualClock | undefined;
 }
 
-/**
- * What a test holds in its hands: the place where the locks live, its time, and what can go wrong there. RedisLockTestingModule
+/** What a test controls: the locks in memory, their time, and faults. RedisLockTestingModule
  * provides it. Applications that are given the same bed contend with each other, like processes on one Redis.
  */
 export class LockTestBed {
   readonly clock: VirtualClock;
   readonly server: MemoryLockServer;
+  private connection: LockConnection | undefined;
 
   constructor({ clock = new VirtualClock() }: LockTestBedOptions = {}) {
     this.clock = clock;
     this.server = new MemoryLockServer({ clock });
   }
 
-  /** What can go wrong, on demand: locks, messages and answers are lost or late, the server is away. */
+  /** Faults on demand: locks, messages and replies are lost or late, the server is unavailable. */
   get faults(): MemoryFaults {
     return this.server.faults;
   }
 
-  /** Who holds the lock, and who waits for it: connections by their names (`default`), other processes by theirs. */
-  inspect(key: string): LockView {
+  /** Who holds the lock and who waits for it: connections by their names (`default`), other processes by theirs. */
+  inspect(key: string): LockInfo {
     return this.server.inspect(key);
   }
 
-  /**
-   * The locks as another process uses them. It queues up like everybody else, and never shares a hold with the application.
+  /** The locks as another process uses them. It waits in the queue like every process, and never shares a hold with the application.
    * @param name what `inspect` calls it; default 'elsewhere'
    */
   otherProcess(name = 'elsewhere'): RedisLockService {
-    const { shutdownTimeout, strict, ...settings } = resolveModuleOptions({});
-    const backend = new MemoryLockBackend({ server: this.server, label: name });
-    const client = new LockClient(backend, settings, silence);
-    return new RedisLockService(new LockConnection(client, { name, strict, shutdownTimeout }, silence));
+    return new RedisLockService(connectionTo(this, name, resolveModuleOptions({}), silence));
+  }
+
+  /** The locks of the process under test, for an object that you create yourself: `new Orders(bed.locks(), …)`. */
+  locks(): RedisLockService {
+    return new RedisLockService(this.own());
+  }
+
+  /** Gives the connection of its locked methods to an object that you create yourself. Nest does this for its own providers:
+   * `const orders = bed.connect(new Orders(…))`. All such objects belong to one process, the one of `locks()`.
+   * @param connection name of the connection, if the methods name one (option `connection`): each connection has its own bed
+   * @returns the object itself
+   * @throws LockConfigurationError if none of its methods is locked on that connection.
+   */
+  connect<T extends object>(instance: T, connection: string = defaultConnection): T {
+    const slot = connectionsWanted(instance).get(connection);
+    if (slot === undefined) throw testingRefusals.nothingToConnect(instance.constructor.name, connection);
+    (instance as Record<symbol, unknown>)[slot] = this.own(connection);
+    return instance;
+  }
+
+  private own(name: string = defaultConnection): LockConnection {
+    this.connection ??= connectionTo(this, name, resolveModuleOptions({}), silence);
+    return this.connection;
   }
 
   /** Lets time pass: leases run out, waits end, renewals are due, each at its time. See `VirtualClock.advance`. */
@@ -54,7 +77,7 @@ export class LockTestBed {
     return this.clock.advance(duration);
   }
 
-  /** Time passes and nothing can run: a blocked event loop, a paused process. See `VirtualClock.stall`. */
+  /** Time passes, and no code can run: a blocked event loop, a paused process. See `VirtualClock.stall`. */
   stall(duration: Duration): void {
     this.clock.stall(duration);
   }
@@ -64,11 +87,11 @@ export class LockTestBed {
     return this.clock.sleep(duration);
   }
 
-  /** Lets time pass until the promise settles, and answers it. See `VirtualClock.until`. */
-  until<T>(promise: PromiseLike<T>, options?: { readonly atMost?: Duration }): Promise<T> {
+  /** Lets time pass until the promise settles, and returns its result. See `VirtualClock.until`. */
+  until<T>(promise: PromiseLike<T>, options?: { readonly atMost?: Duration | undefined }): Promise<T> {
     return this.clock.until(promise, options);
   }
 }
 
-/** What goes wrong in another process is in that one's log. */
+/** Failures in another process belong to the log of that process; a test looks at errors. */
 const silence: LockLog = { log() {}, warn() {}, error() {} };

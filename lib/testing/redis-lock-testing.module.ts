@@ -1,28 +1,27 @@
 import { type DynamicModule, type InjectionToken, Logger, Module, type Provider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { MemoryLockBackend } from '../backends/memory/index.js';
-import { LockClient } from '../core/lock-client.js';
-import { watchNesting } from '../doctor/nesting.watch.js';
-import { RedisLockModule } from '../redis-lock.module.js';
-import { type RedisLockModuleOptions, resolveModuleOptions } from '../redis-lock.options.js';
-import { connectionToken, defaultConnection } from '../redis-lock.tokens.js';
+import { watchNesting } from '../nesting/nesting.watch.js';
+import { type HiddenOptions, hiddenOptionsToken, RedisLockModule } from '../module/redis-lock.module.js';
+import type { RedisLockModuleOptions } from '../module/redis-lock.options.js';
+import { connectionToken, defaultConnection, standInToken } from '../connection/redis-lock.tokens.js';
 import { LockTestBed } from './lock-test-bed.js';
 import { testingRefusals } from './testing.messages.js';
-import { VirtualLockConnection } from './virtual-lock.connection.js';
+import { connectionTo, type VirtualLockConnection } from './virtual-lock.connection.js';
 
-/**
- * What `RedisLockModule.forRoot` takes. `redis` and `keyPrefix` are checked and then left alone, so that the options of the
- * application can be given as they are.
+/** What `RedisLockModule.forRoot` takes. `redis` and `keyPrefix` are checked and then ignored, so that the options of the
+ * application can be used unchanged.
  */
 export interface RedisLockTestingOptions extends Omit<RedisLockModuleOptions, 'backend'> {
-  /**
-   * Where the locks live. Give two applications the same one, and they contend with each other.
-   * @default one of its own for each application, injected as `LockTestBed`
+  /** Where the locks live. Two applications with the same bed contend with each other.
+   * @default a new one for each application, injected as `LockTestBed`
    */
-  bed?: LockTestBed;
+  bed?: LockTestBed | undefined;
 }
 
-/** Stands in for RedisLockModule in tests: the same providers, with locks in memory and in virtual time. No Redis. */
+/**
+ * Stands in for RedisLockModule in tests: the same providers, with locks in memory and in virtual time. No Redis. Beside a module that imports
+ * RedisLockModule itself, or in its place by `overrideModule(RedisLockModule)`, it takes over the connection of the same name.
+ */
 @Module({})
 export class RedisLockTestingModule {
   /**
@@ -31,7 +30,7 @@ export class RedisLockTestingModule {
    */
   static forRoot(options: RedisLockTestingOptions = {}): DynamicModule {
     const { bed, ...rest } = options;
-    if ('backend' in rest) throw testingRefusals.noBackend();
+    if ((rest as RedisLockModuleOptions).backend !== undefined) throw testingRefusals.noBackend();
     const { name = defaultConnection } = rest;
     const real = RedisLockModule.forRoot(rest);
     const connection = connectionToken(name);
@@ -39,43 +38,38 @@ export class RedisLockTestingModule {
     return {
       ...real,
       module: RedisLockTestingModule,
+      // Overridden by this module, it would import itself.
+      imports: (real.imports ?? []).filter((imported) => imported !== RedisLockModule),
       providers: [
         ...(real.providers ?? []).filter((provider) => tokenOf(provider) !== connection),
         { provide: bedToken, useFactory: () => bed ?? new LockTestBed() },
         {
           provide: connection,
-          useFactory: (given: LockTestBed, application: ModulesContainer) => connect(name, rest, given, application),
-          inject: [bedToken, ModulesContainer],
+          useFactory: (options: HiddenOptions, given: LockTestBed, application: ModulesContainer) =>
+            connect(name, options, given, application),
+          inject: [hiddenOptionsToken, bedToken, ModulesContainer],
         },
+        { provide: standInToken(name), useExisting: connection },
       ],
-      exports: [...(real.exports ?? []), bedToken],
+      exports: [...(real.exports ?? []), bedToken, standInToken(name)],
     };
   }
 }
 
-/** What the `LockTestBed` is provided as: the class itself, or for a named connection a token of its own. */
+/** The injection token of the `LockTestBed`: the class itself, or a token for each named connection. */
 export function lockTestBedToken(name: string = defaultConnection): InjectionToken {
   return name === defaultConnection ? LockTestBed : `LockTestBed:${name}`;
 }
 
 function connect(
   name: string,
-  options: RedisLockModuleOptions,
+  options: HiddenOptions,
   bed: LockTestBed,
   application: ModulesContainer,
 ): VirtualLockConnection {
-  const { shutdownTimeout, strict, ...settings } = resolveModuleOptions(options);
-  const { commandTimeout, poll } = options;
-  const backend = new MemoryLockBackend({
-    server: bed.server,
-    label: name,
-    ...(commandTimeout !== undefined && { commandTimeout }),
-    ...(poll !== undefined && { poll }),
-  });
   const log = new Logger(RedisLockModule.name);
-  const client = new LockClient(backend, settings, log);
-  const nesting = watchNesting(application, name, settings, log);
-  return new VirtualLockConnection(client, { name, strict, shutdownTimeout, nesting }, log, bed.clock);
+  const nesting = watchNesting(application, name, options(), log);
+  return connectionTo(bed, name, options(), log, nesting);
 }
 
 const tokenOf = (provider: Provider): unknown => (typeof provider === 'function' ? provider : provider.provide);

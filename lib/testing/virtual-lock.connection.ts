@@ -1,12 +1,26 @@
-import type { LockClient } from '../core/lock-client.js';
-import type { LockLog } from '../core/lock-log.js';
+import { MemoryLockBackend, type MemoryLockServer } from '../backends/memory/index.js';
+import { describe } from '../core/describe.js';
 import { longestDuration } from '../core/duration.js';
-import { LockConnection, type LockConnectionSettings } from '../redis-lock.connection.js';
+import { LockClient } from '../core/lock-client.js';
+import type { LockKey } from '../core/lock-key.js';
+import type { LockLog } from '../core/lock-log.js';
+import type { LockSite } from '../nesting/lock-site.js';
+import type { LockScope } from '../core/lock-scope.js';
+import type { Lock } from '../core/lock.js';
+import type { ResolvedLockOptions } from '../core/options.js';
+import type { NestingWatch } from '../nesting/nesting.watch.js';
+import { LockConnection, type LockConnectionSettings } from '../connection/lock.connection.js';
+import type { ResolvedModuleOptions } from '../module/resolve-options.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/**
- * A connection in virtual time. Nobody lets time pass while the application closes, so work that hangs inside a lock would keep
- * it from closing for ever: time passes by itself then, up to `shutdownTimeout` where that is needed.
+/** Where the locks of a test live, and its time. */
+interface Bed {
+  readonly clock: VirtualClock;
+  readonly server: MemoryLockServer;
+}
+
+/** A connection in virtual time. No test lets time pass while the application closes, so work that hangs inside a lock would keep
+ * it from closing forever. So time then passes by itself, up to `shutdownTimeout` if needed.
  */
 export class VirtualLockConnection extends LockConnection {
   constructor(
@@ -18,7 +32,35 @@ export class VirtualLockConnection extends LockConnection {
     super(client, settings, log);
   }
 
+  override enter(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<LockScope> {
+    return this.clock.watched(nameOf(key), super.enter(key, options, place));
+  }
+
+  override acquire(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<Lock> {
+    return this.clock.watched(nameOf(key), super.acquire(key, options, place));
+  }
+
   override beforeApplicationShutdown(): Promise<void> {
     return this.clock.until(super.beforeApplicationShutdown(), { atMost: longestDuration });
   }
 }
+
+/** A connection to a bed, as a module with these options has it. @param name what `inspect` calls it */
+export function connectionTo(
+  bed: Bed,
+  name: string,
+  options: ResolvedModuleOptions,
+  log: LockLog,
+  nesting?: NestingWatch,
+): VirtualLockConnection {
+  const { defaults, maxWaiters, shutdownTimeout, strict, commandTimeout, poll } = options;
+  const backend = new MemoryLockBackend({ server: bed.server, label: name, commandTimeout, poll });
+  return new VirtualLockConnection(
+    new LockClient(backend, { defaults, maxWaiters }, log),
+    { name, strict, shutdownTimeout, nesting },
+    log,
+    bed.clock,
+  );
+}
+
+const nameOf = (key: LockKey): string => `the lock ${[key].flat().map(describe).join(', ')}`;

@@ -1,8 +1,8 @@
-/** What one buyer was told, and after how long. */
+/** The response to one buyer, and its duration. */
 export interface Answer {
   readonly outcome: 'bought' | 'refused' | 'error';
   readonly ms: number;
-  /** For an error: what it was. */
+  /** For an error: its description. */
   readonly reason?: string;
 }
 
@@ -14,7 +14,7 @@ interface Crowd {
   onAnswer(answered: number): void;
 }
 
-/** All buyers at once, spread evenly over the processes; ends when the last one has his answer. */
+/** All buyers at once, spread evenly over the processes; ends with the response to the last one. */
 export async function sendCrowd({ buyers, urls, eventId, signal, onAnswer }: Crowd): Promise<Answer[]> {
   let answered = 0;
   return Promise.all(

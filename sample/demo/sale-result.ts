@@ -16,14 +16,14 @@ export interface SaleResult {
   readonly orders: number;
   /** People with a ticket that does not exist. */
   readonly oversold: number;
-  /** Buyers who were told 'bought'. */
+  /** Buyers who got the response 'bought'. */
   readonly bought: number;
-  /** Buyers who were told 'sold out'. */
+  /** Buyers who got the response 'sold out'. */
   readonly refused: number;
-  /** Buyers who got anything else, and how many got what. */
+  /** Other responses, and the number of buyers who got each. */
   readonly errors: number;
   readonly reasons: Record<string, number>;
-  /** From the first request to the last answer, and what the buyers waited. */
+  /** From the first request to the last response, and the waiting times of the buyers. */
   readonly timeMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -76,13 +76,13 @@ export function problemsOf(sale: SaleResult, { buyers, tickets }: DemoOptions): 
   if (sale.sold !== sale.orders)
     problems.push(`The stock says ${sale.sold} were sold, and there are ${sale.orders} orders.`);
   if (sale.bought !== sale.orders)
-    problems.push(`${sale.bought} buyers were told that they have a ticket, and there are ${sale.orders} orders.`);
+    problems.push(`${sale.bought} buyers got the response 'bought', and there are ${sale.orders} orders.`);
   for (const [reason, count] of Object.entries(sale.reasons))
     problems.push(`${count} buyers got an unexpected answer: ${reason}`);
   return problems;
 }
 
-/** What has to be said of a sale that ought to oversell and did not: nothing here is scripted, so it can happen. */
+/** The explanation for a sale that should oversell and did not: nothing here is scripted, so it can happen. */
 export function surpriseOf(sale: SaleResult, { buyers, tickets, processes }: DemoOptions): string | undefined {
   if (sale.oversold > 0) return undefined;
   if (buyers <= tickets) return 'it could not oversell: there were tickets for everybody';

@@ -28,6 +28,6 @@ function compile() {
   }
 }
 
-await build({ formats: ['esm'], ifStale: true });
+await build({ ifStale: true });
 compile();
 await import(join(target, 'main.js'));

@@ -5,7 +5,7 @@ import { type Outcome, run } from './run.js';
 const seeds = process.env['CHAOS_SEED'] === undefined ? [1, 667_689] : [Number(process.env['CHAOS_SEED'])];
 const minutes = Number(process.env['CHAOS_MINUTES'] ?? 0.06);
 
-/** Everything beside the faults: processes that start, a last round in which everybody gets every lock. */
+/** Everything beside the faults: processes that start, a last round in which every flow gets every lock. */
 const beside = 120_000;
 
 function expectNothingBroken({ violations, report, summary, history }: Outcome): void {
@@ -16,22 +16,22 @@ function expectNothingBroken({ violations, report, summary, history }: Outcome):
   expect(holders.size).toBe(4);
 }
 
-describe('four processes, and whatever may go wrong with them, their links, and Redis', () => {
+describe('four processes, with faults of the processes, their links, and Redis', () => {
   it.each(seeds)(
-    'no promise is broken under the faults of seed %i',
+    'break no promise under the faults of seed %i',
     async (seed) => expectNothingBroken(await run({ seed, minutes })),
     minutes * 60_000 + beside,
   );
 });
 
 describe('a lock that is broken on purpose', () => {
-  it('is found out when it does not lock', async () => {
+  it('is detected when it does not lock', async () => {
     const { violations } = await run({ seed: 1, minutes: 0.03, processes: 2, faults: [], broken: 'lock' });
     for (const title of ['more held the lock than may', 'an update was lost although no lease was'])
       expect(violations).toContainEqual(expect.stringMatching(new RegExp(`^${title}: `)));
   }, 60_000);
 
-  it('is found out when its tokens repeat', async () => {
+  it('is detected when its tokens repeat', async () => {
     const { violations } = await run({ seed: 1, minutes: 0.03, processes: 2, faults: [], broken: 'tokens' });
     expect(violations).toContainEqual(expect.stringMatching(/^a token was issued twice: /));
   }, 60_000);

@@ -13,7 +13,7 @@ function hold(
 ): Happening[] {
   const touched = (kind: 'read' | 'write', at: number): Touched => {
     const sent = at - 1;
-    // A holder that knows itself to have lost the lock says so.
+    // A holder that knows of its loss reports it.
     return {
       event: 'touched',
       hold,
@@ -64,8 +64,8 @@ const found = (...happenings: Happening[]): string[] => violations(inOrder(...ha
 
 const titled = (title: string): unknown => expect.stringMatching(new RegExp(`^${title}: `));
 
-describe('what the chaos run looks for in a history', () => {
-  it('says nothing of holders that follow each other', () => {
+describe('the checker of a chaos run', () => {
+  it('accepts holders that follow each other', () => {
     expect(
       found(
         ...hold('a', 10, { from: 0, until: 100, read: 10, write: 20 }),
@@ -86,7 +86,7 @@ describe('what the chaos run looks for in a history', () => {
       expect(two).toContainEqual(titled('an update was lost although no lease was'));
     });
 
-    it('also when no resource has seen it: the holder looked and was told that it held', () => {
+    it('also when no resource has seen it: the holder checked, and still held the lock', () => {
       expect(
         found(
           ...hold('a', 10, { from: 0, until: 100, read: 10 }),
@@ -188,7 +188,7 @@ describe('what the chaos run looks for in a history', () => {
       ).toEqual([]);
     });
 
-    it('a smaller one for whoever asked later, not for whoever asked meanwhile', () => {
+    it('a smaller one for a later request, not for a request at the same time', () => {
       const later = [...hold('a', 10, { from: 0, until: 10 }), ...hold('b', 9, { from: 20, until: 30 })];
       expect(found(...later)).toEqual([titled('a later holder got a smaller token')]);
       const meanwhile = later.map((one) => (one.event === 'started' ? { ...one, asked: -5 } : one));
@@ -199,9 +199,9 @@ describe('what the chaos run looks for in a history', () => {
   describe('answers', () => {
     const beats = (count: number, stalls = 0): Lived => ({ beats: count, stalls });
 
-    it('a loss that the signal told late', () => {
+    it('a loss that the signal reported late', () => {
       expect(found(ended('a', { lateBeats: 2 }))).toEqual([]);
-      expect(found(ended('a', { lateBeats: 3 }))).toEqual([titled('a loss was told late')]);
+      expect(found(ended('a', { lateBeats: 3 }))).toEqual([titled('a loss was reported late')]);
     });
 
     it('a call beyond its wait and one answer of Redis, by the time that its process had', () => {
@@ -225,17 +225,17 @@ describe('what the chaos run looks for in a history', () => {
   describe('the end', () => {
     const exited = { event: 'exited', process: '0.1', code: 0, unhandled: [], open: [] } as const;
 
-    it('a process that had to be killed, a rejection that nobody saw, a call without an answer', () => {
+    it('a process that had to be killed, an unhandled rejection, a call that never settled', () => {
       expect(found(exited)).toEqual([]);
       expect(found({ ...exited, code: null })).toEqual([titled('a process did not end well')]);
       expect(found({ ...exited, unhandled: ['Error: x'] })).toEqual([titled('a process did not end well')]);
       expect(found({ ...exited, open: ['0.1#7'] })).toEqual([titled('a call was never answered')]);
     });
 
-    it('somebody who did not get the lock when all was well', () => {
+    it('a caller that did not get the lock after all faults had ended', () => {
       const final = { event: 'final', flow: '0.1/0', name: 'seat', outcome: 'granted' } as const;
       expect(found(final)).toEqual([]);
-      expect(found({ ...final, outcome: 'LOCK_WAIT_TIMEOUT' })).toEqual([titled('somebody starved')]);
+      expect(found({ ...final, outcome: 'LOCK_WAIT_TIMEOUT' })).toEqual([titled('a caller starved')]);
     });
 
     it('keys and connections that stayed', () => {

@@ -3,7 +3,7 @@ import { beat, type Happening, type Lived } from './history.js';
 import { RecordedRun } from './recorded-run.js';
 import { acceptedDecreased, issuedTwice, saidTouch, smallerLater } from './token.rules.js';
 
-/** How often a process may look at its timers before it tells of a lease that is over: they come in the order of their times. */
+/** How often a process may check its timers before it reports the end of a lease: timers run in the order of their times. */
 const mostLateBeats = 2;
 
 /** A call that is refused says why, by one of these. */
@@ -15,13 +15,13 @@ export interface Terms {
   readonly commandTimeout: number;
 }
 
-/** What a run has broken of what is promised, one line each; nothing is left out, and nothing is said twice. In O(n log n). */
+/** The promises that a run has broken, one line each; complete, and without repetition. In O(n log n). */
 export function violations(history: readonly Happening[], terms: Terms): string[] {
   const run = new RecordedRun(history);
   return Object.entries(rules).flatMap(([title, rule]) => rule(run, terms).map((what) => `${title}: ${what}`));
 }
 
-/** Updates of which one went lost where no token is checked: what a lock alone cannot prevent. */
+/** Lost updates of a resource that checks no tokens: a lock alone cannot prevent them. */
 export function lostInTheOpen(history: readonly Happening[]): number {
   return lostUpdates(new RecordedRun(history), ({ mode, until }) => mode === 'exclusive' && until > 0).length;
 }
@@ -40,14 +40,14 @@ const rules: Record<string, (run: RecordedRun, terms: Terms) => string[]> = {
     lostUpdates(run, ({ mode, accepted }) => mode === 'exclusive' && accepted).map(saidLost),
   'an update was lost although no lease was': (run) =>
     lostUpdates(run, (touch) => touch.mode === 'exclusive' && run.certain(touch)).map(saidLost),
-  'a loss was told late': (run) =>
+  'a loss was reported late': (run) =>
     run
       .of('ended')
       .filter(({ lateBeats }) => lateBeats > mostLateBeats)
       .map(({ hold, lateBeats }) => `${hold}, after ${lateBeats} looks at the timers`),
   'a call was answered late': (run, { commandTimeout }) =>
     run.of('settled').flatMap(({ call, names, wait, outcome, lived }) => {
-      // Of several names those that were had are given back before a refusal is told.
+      // With several names, granted ones are released before the call rejects.
       const allowed = wait + commandTimeout * (names > 1 ? 2 : 1);
       return isLate(lived, allowed, commandTimeout)
         ? [`${call} (wait ${wait}): ${outcome} after ${saidLived(lived)}`]
@@ -62,7 +62,7 @@ const rules: Record<string, (run: RecordedRun, terms: Terms) => string[]> = {
     run.of('exited').flatMap(({ process, open }) => open.map((call) => `${call} of ${process}`)),
   'a call failed with an error of no known kind': (run) =>
     run.of('settled').flatMap(({ call, outcome }) => (knownOutcomes.includes(outcome) ? [] : [`${call}: ${outcome}`])),
-  'somebody starved': (run) =>
+  'a caller starved': (run) =>
     run
       .of('final')
       .filter(({ outcome }) => outcome !== 'granted')
@@ -81,12 +81,11 @@ const rules: Record<string, (run: RecordedRun, terms: Terms) => string[]> = {
       .map(({ keys, connections }) => `keys: ${keys.join(', ') || 'none'}; connections: ${connections}`),
 };
 
-/**
- * Counted in looks at the timers, so that nobody is blamed for a machine that stood still; after each stall the library gives a command
+/** Counted in checks of the timers, so that a stalled machine counts as no fault of the library; after each stall the library gives a command
  * its whole time once more, since it may have been sent only then.
  */
 function isLate({ beats, stalls }: Lived, allowed: number, commandTimeout: number): boolean {
-  // Node's timers may come a millisecond early; and a handful for whatever else the process had to do at that moment.
+  // Node's timers may come a millisecond early; and a few more for other work of the process at that moment.
   return beats > (allowed + stalls * commandTimeout) / (beat - 1) + 5;
 }
 

@@ -61,7 +61,7 @@ export class Contender {
 
   /**
    * All is well: lets every flow end its call, and take every lock once. Settles when they have, when their process has ended,
-   * or when they should have long ago: what is still open then is told by `leave()`.
+   * or when they should have long ago: `leave()` reports the calls that are still pending.
    */
   async finish(wait: number): Promise<void> {
     this.worker.send({ finish: { wait } });

@@ -9,7 +9,7 @@ const longestLookout = 1000;
 
 /** Makes things go wrong on a stage, at their times, and puts them right again. */
 export class Director {
-  /** Faults for which there was no one: what they were meant for is in trouble already. */
+  /** Faults that were skipped: their target had a fault already. */
   skipped = 0;
   /** What is in trouble: 'server', 'process 0', 'link 0' and so on. */
   readonly #trouble = new Set<string>();
@@ -28,7 +28,7 @@ export class Director {
       await sleep(Math.max(0, start + fault.at - performance.now()));
       running.push(this.#happen(fault).catch((error: unknown) => void failures.push(error)));
     }
-    // Whatever failed: nothing may go on happening when the stage is gone, least of all processes that start.
+    // After any failure: nothing may go on when the stage has gone, above all no process may start.
     await Promise.all(running);
     if (failures.length > 0) throw new AggregateError(failures, 'a fault could not be made to happen');
   }

@@ -42,7 +42,7 @@ function admitted(modes: readonly Mode[]): boolean {
 const said = ({ hold, mode, from, to }: Interval): string =>
   `${hold} (${typeof mode === 'string' ? mode : `${mode.permits} of ${mode.limit}`}, ${from.toFixed(1)} to ${to.toFixed(1)})`;
 
-/** Somebody else wrote between the reading and the writing of one update, which so went lost. */
+/** Another holder wrote between the reading and the writing of one update, so an update was lost. */
 export interface LostUpdate {
   readonly write: Touched;
   readonly other: Touched;

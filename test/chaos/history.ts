@@ -27,7 +27,7 @@ export type Mode = 'exclusive' | 'shared' | { readonly limit: number; readonly p
 
 /**
  * Time as a process lives it: how often it looked at its timers (every `beat` ms), and how often it found that it had stood still. It is
- * what is promised to a process: one that is stopped, or has no processor, can neither be told nor answered.
+ * the time that promises count: a stopped process, or one without a processor, can receive nothing.
  */
 export interface Lived {
   readonly beats: number;
@@ -104,7 +104,7 @@ export interface Exited {
   readonly event: 'exited';
   readonly process: string;
   readonly code: number | null;
-  /** Rejections that nobody looked at, and whatever was printed. */
+  /** Unhandled rejections, and all output. */
   readonly unhandled: readonly string[];
   /** Calls that were not answered even by the shutdown. */
   readonly open: readonly string[];

@@ -56,7 +56,7 @@ function call(random: Random): Call {
     wait: random.pick([0, 300, 1000, 3000, 3000]),
     fairness: random.chance(0.75) ? 'handoff' : 'strict',
     abortAfter: random.chance(0.1) ? random.between(0, 500) : undefined,
-    // Now and then it outlasts a lease that is not renewed, or that nobody can renew.
+    // Now and then it lasts longer than a lease that is not or cannot be renewed.
     work: random.chance(0.03) ? random.between(0, 1.5 * lease) : random.between(0, 5),
     renewByHand: random.chance(0.1),
     rest: random.between(0, 20),

@@ -1,12 +1,9 @@
 import type { Happening, Mode, Started, Touched, Wiped } from './history.js';
 
-/**
- * How far (µs) tokens may be ahead of the server's clock: blocks that were reserved for local hand-offs. Whoever was granted a lock
- * this shortly after a wipe counts as wiped too.
- */
-const lead = 20_000;
+/** How far (µs) tokens may be ahead of the server's clock: the grants of one command. Who was granted a lock this shortly after a wipe counts as wiped too. */
+const lead = 100;
 
-/** For a time a holder was certain to hold its lock, so nobody may have held it who shuts it out. */
+/** A time in which a holder was certain to hold its lock: no other holder may have excluded it. */
 export interface Interval {
   readonly hold: string;
   readonly name: string;
@@ -15,7 +12,7 @@ export interface Interval {
   readonly to: number;
 }
 
-/** A history, sorted out for those who look for something in it. */
+/** A history, sorted for the rules that check it. */
 export class RecordedRun {
   readonly starts: readonly Started[];
   /** By lock name, in the order in which the resources saw them. */
@@ -32,7 +29,7 @@ export class RecordedRun {
     return this.history.filter((one): one is Extract<Happening, { event: E }> => one.event === event);
   }
 
-  /** When Redis forgot this grant, at the earliest. Nobody is told at once, and another may hold the lock from then on. */
+  /** When Redis forgot this grant, at the earliest. The holder does not learn it at once, and another one may hold the lock from then on. */
   forgottenAt({ name, token }: Pick<Started, 'name' | 'token'>): number {
     let earliest = Number.POSITIVE_INFINITY;
     for (const wipe of this.#wipes) {

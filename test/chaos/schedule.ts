@@ -19,7 +19,7 @@ export type ProcessFault = (typeof processFaults)[number];
 export type LinkFault = (typeof linkFaults)[number];
 export type ServerFault = (typeof serverFaults)[number];
 
-/** `holder`: whichever process is the next to begin its work under the first lock. */
+/** `holder`: the process that next begins its work under the first lock. */
 export type Target = number | 'holder';
 
 /** What goes wrong, when, and for how long: milliseconds since the begin of the run. */
@@ -39,7 +39,7 @@ export interface ScheduleOptions {
 /**
  * The faults of one run, in order of time. A pure function of its arguments: this is what a seed replays.
  *
- * The server, the processes, their links, and whoever holds the first lock have a sequence each, so that faults meet in every combination.
+ * The server, the processes, their links, and the holder of the first lock have a sequence each, so that faults occur in every combination.
  * Each draws from a deck: a short run sees many kinds, a long one all of them equally often.
  */
 export function schedule({ seed, milliseconds, processes }: ScheduleOptions): Fault[] {

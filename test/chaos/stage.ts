@@ -14,7 +14,7 @@ export interface StageOptions {
   readonly processes: number;
   /** Callers in each of them. */
   readonly flows: number;
-  /** Where everybody writes down what happens; emptied first. */
+  /** The directory of the records of all processes; emptied first. */
   readonly directory: string;
   /** Takes a protection away, so that the run can be seen to notice. */
   readonly broken?: ContenderOptions['broken'];
@@ -97,7 +97,7 @@ export class Stage {
     return keys.forLock(name)[0];
   }
 
-  /** All is well, and nothing more goes wrong: everybody takes every lock once, and leaves. Then nothing may be left. */
+  /** After all faults: every flow takes every lock once, and leaves. Then nothing may be left. */
   async end(wait: number): Promise<void> {
     const contenders = this.slots.map(({ contender }) => contender);
     await Promise.all(contenders.map((contender) => contender.finish(wait)));

@@ -24,7 +24,7 @@ export function acceptedDecreased(run: RecordedRun): string[] {
   });
 }
 
-/** Whoever asked when another had been told his token gets a larger one. */
+/** A request that begins after another holder got its token gets a larger one. */
 export function smallerLater(run: RecordedRun): string[] {
   const found: string[] = [];
   for (const [name, starts] of byName(run.starts)) {

@@ -1,10 +1,10 @@
 import { afterAll, describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
 import { ClusterGroup } from '../support/cluster-group.js';
-import { ClusterPlace } from './cluster-place.js';
+import { ClusterTarget } from './cluster-target.js';
 
 describe('locks on a cluster of three masters with replicas', () => {
   let group: Promise<ClusterGroup> | undefined;
-  lockBackendConformance(async () => new ClusterPlace(await (group ??= ClusterGroup.start())));
+  lockBackendConformance(async () => new ClusterTarget(await (group ??= ClusterGroup.start())));
   afterAll(async () => (await group)?.stop());
 });

@@ -1,5 +1,7 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance, MemoryLockBackend, MemoryLockServer } from 'nestjs-redis-lock/testing';
+// #region suite
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { MemoryLockBackend, MemoryLockServer } from 'nestjs-redis-lock/testing';
 
 describe('locks in memory', () =>
   lockBackendConformance(async () => {
@@ -10,3 +12,4 @@ describe('locks in memory', () =>
       close: async () => {},
     };
   }));
+// #endregion

@@ -1,11 +1,11 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
 import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
-import { partsOfSuite, QuorumPlace } from './quorum-place.js';
+import { partsOfSuite, QuorumTarget } from './quorum-target.js';
 
 describe('locks over a quorum of five Redis servers, two of which are dead', () =>
   lockBackendConformance(
-    () => QuorumPlace.open(5, 2),
+    () => QuorumTarget.open(5, 2),
     partsOfSuite('the backend', 'a client without local hand-off'),
     quorumCapabilities,
   ));

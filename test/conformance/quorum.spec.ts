@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
 import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
-import { partsOfSuite, QuorumPlace } from './quorum-place.js';
+import { partsOfSuite, QuorumTarget } from './quorum-target.js';
 
 describe('locks over a quorum of three Redis servers', () =>
-  lockBackendConformance(() => QuorumPlace.open(3), partsOfSuite('the backend', 'a client'), quorumCapabilities));
+  lockBackendConformance(() => QuorumTarget.open(3), partsOfSuite('the backend', 'a client'), quorumCapabilities));

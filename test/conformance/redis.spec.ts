@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
 import { sharedRedisUrl } from '../support/redis-server.js';
-import { RedisPlace } from './redis-place.js';
+import { RedisTarget } from './redis-target.js';
 
 describe('locks on one Redis, by URL (ioredis 6)', () =>
-  lockBackendConformance(async () => new RedisPlace(sharedRedisUrl())));
+  lockBackendConformance(async () => new RedisTarget(sharedRedisUrl())));

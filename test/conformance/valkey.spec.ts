@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/testing';
+import { lockBackendConformance } from 'nestjs-redis-lock/backend';
 import { findValkeyServer, startRedis } from '../support/redis-server.js';
-import { RedisPlace } from './redis-place.js';
+import { RedisTarget } from './redis-target.js';
 
 const binary = findValkeyServer();
 if (binary === undefined) console.warn('SKIPPED: locks on one Valkey (no valkey-server on the PATH)');
@@ -9,6 +9,6 @@ if (binary === undefined) console.warn('SKIPPED: locks on one Valkey (no valkey-
 (binary === undefined ? describe.skip : describe)('locks on one Valkey', () =>
   lockBackendConformance(async () => {
     const server = await startRedis({ binary });
-    return new RedisPlace(server.url, server.url, () => server.stop());
+    return new RedisTarget(server.url, server.url, () => server.stop());
   }),
 );

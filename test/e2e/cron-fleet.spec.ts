@@ -19,12 +19,12 @@ const isStart = (message: unknown): message is Start =>
   typeof message === 'object' && message !== null && 'ran' in message;
 
 describe('a fleet of four processes with a job every second', () => {
-  it('runs the job once a second, though each of them starts it, by clocks that differ', async () => {
+  it('runs the job once a second, although each process starts it, by clocks that differ', async () => {
     const env = { KEY_PREFIX: `test:${randomUUID()}:` };
     const fleet = clocks.map((ahead) => forkWorker('cron', { env: { ...env, CLOCK: String(ahead) } }));
     try {
       const all = await Promise.all(fleet.map((worker) => worker.message(isStart)));
-      // Everybody takes part from the period on that comes after the first of the slowest.
+      // All processes take part after the first period of the slowest one.
       const first = 1 + Math.max(...all.map(({ period }) => period));
       const latest = new Map(fleet.map((worker) => [worker, 0]));
       const readTo = async (worker: Worker, period: number): Promise<void> => {

@@ -38,11 +38,11 @@ describe('the verdict on the locked sale', () => {
       'The stock says 1',
     ],
     [
-      'a buyer was told that he has a ticket and has none',
+      'a buyer got a success response without a ticket',
       [bought, bought, bought, refused, refused],
       0,
       2,
-      '3 buyers were told',
+      '3 buyers got the response',
     ],
     ['a buyer got an unexpected error', [bought, bought, failed, refused, refused], 0, 2, '503 LOCK_UNAVAILABLE'],
   ])('is bad when %s', (_what, answers, left, orders, problem) => {
@@ -58,7 +58,7 @@ describe('the verdict on the locked sale', () => {
 });
 
 describe('a sale that was expected to oversell and did not', () => {
-  it('is told, with the reason where there is one', () => {
+  it('is reported, with the reason if there is one', () => {
     const luck = [bought, bought, refused, refused, refused];
     expect(verdict('none', luck, 0, 2).surprises.join()).toContain('happened not to overlap');
     expect(verdict('mutex', luck, 0, 2, { processes: 1 }).surprises.join()).toContain(
@@ -69,7 +69,7 @@ describe('a sale that was expected to oversell and did not', () => {
 });
 
 describe('the times of a sale', () => {
-  it('are nearest ranks of what the buyers waited', () => {
+  it('are nearest ranks of the waiting times of the buyers', () => {
     const answers = Array.from({ length: 200 }, (_, index): Answer => ({ outcome: 'bought', ms: 200 - index }));
     expect(saleResult('none', 200, answers, { left: 0, orders: 200 }, 1234.4)).toMatchObject({
       timeMs: 1234,

@@ -96,7 +96,7 @@ describe('npm run demo', () => {
     await redis.stop();
   });
 
-  it('answers 0 and nothing but JSON on stdout', () => {
+  it('exits with 0 and prints only JSON on stdout', () => {
     expect({ code, stderr: run.stderr, ok: report().ok }).toMatchObject({ code: 0, ok: true });
     expect(report()).toMatchObject({
       processes: 2,
@@ -118,7 +118,7 @@ describe('npm run demo', () => {
     expect(sale('mutex').orders).toBe(20 + sale('mutex').oversold);
   });
 
-  it('sells every ticket exactly once under @DistributedLock, and tells everybody else that it is sold out', () => {
+  it('sells every ticket exactly once under @DistributedLock, and tells all other buyers that it is sold out', () => {
     expect(sale('lock')).toMatchObject({
       sold: 20,
       orders: 20,
@@ -135,7 +135,7 @@ describe('npm run demo', () => {
     expect(await run.leftFiles()).toEqual([]);
   });
 
-  it('leaves no key in Redis that would stay for ever', async () => {
+  it('leaves no key in Redis without expiry', async () => {
     const client = new Redis(redis.url);
     const keys = await client.keys('*');
     const immortal = (

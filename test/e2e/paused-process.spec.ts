@@ -72,7 +72,7 @@ describe('a process of the sale that is paused past its lease, while it takes a 
     }
   };
 
-  it('cannot write its stale stock when it wakes up: nobody gets a ticket twice', async () => {
+  it('cannot write its stale stock when it wakes up: no ticket is sold twice', async () => {
     const gig = `gig-${process.pid}-${Date.now()}`;
     const env = { REDIS_URL: sharedRedisUrl(), DATABASE_FILE: join(directory, 'sale.sqlite'), LEASE_MS: '1000' };
     await using slow = await SampleProcess.start({ ...env, PAYMENT_MS: '3000' });

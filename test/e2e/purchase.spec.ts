@@ -11,7 +11,7 @@ import { PaymentsService } from '../../sample/src/tickets/payments.service.js';
 import { PurchaseService } from '../../sample/src/tickets/purchase.service.js';
 import { TicketsModule } from '../../sample/src/tickets/tickets.module.js';
 
-/** Payments that take until the test says so. */
+/** Payments that last until the test ends them. */
 class PaymentDesk {
   private readonly waiting = new Map<string, () => void>();
   private arrived: () => void = () => {};
@@ -32,7 +32,7 @@ class PaymentDesk {
   }
 }
 
-/** What a paused process does when it wakes up after its lease, played through in one process: tokens 1 and 2. */
+/** A paused process that wakes up after its lease, simulated in one process: tokens 1 and 2. */
 describe('the fence of an event', () => {
   let directory: string;
   let app: TestingModule;
@@ -86,14 +86,14 @@ describe('the fence of an event', () => {
     expect(await events.status('gig')).toMatchObject({ left: 9, orders: 1 });
   });
 
-  it('accepts the late write when nobody came in between', async () => {
+  it('accepts the late write when no other holder came in between', async () => {
     const early = await buy('early', 1);
     desk.accept('early');
     await early.outcome;
     expect(await events.status('gig')).toMatchObject({ left: 9, orders: 1 });
   });
 
-  it('stands when the event is put on sale again', async () => {
+  it('is kept when the event is put on sale again', async () => {
     const late = await buy('late', 2);
     desk.accept('late');
     await late.outcome;
@@ -102,7 +102,7 @@ describe('the fence of an event', () => {
     expect(await events.status('gig')).toMatchObject({ left: 10, orders: 0 });
   });
 
-  it('keeps apart tokens as large as the ones that a lock gives', async () => {
+  it('distinguishes tokens as large as those of a lock', async () => {
     const token = Number.MAX_SAFE_INTEGER;
     const late = await buy('late', token);
     await expect(purchase.make('gig', 'early', token - 1)).rejects.toBeInstanceOf(StalePurchaseException);
@@ -111,7 +111,7 @@ describe('the fence of an event', () => {
     expect((await events.find('gig')).fencingToken).toBe(token);
   });
 
-  it('is what is missing without a lock: two buyers get the same ticket', async () => {
+  it('is missing without a lock: two buyers get the same ticket', async () => {
     const first = await buy('first');
     const second = await buy('second');
     desk.accept('first');

@@ -54,7 +54,7 @@ describe.each(guards)('the sample over HTTP, guarded by %s', (guard) => {
 
   afterAll(() => sample[Symbol.asyncDispose]());
 
-  it('sells one ticket after the other until none is left, and then answers 410', async () => {
+  it('sells one ticket after the other until none is left, and then responds 410', async () => {
     await sample.request('PUT', gig, { capacity: 2 });
     expect(await sample.json('POST', `${gig}/tickets`, { buyer: 'Ann' })).toMatchObject({ buyer: 'Ann' });
     expect(await sample.json('POST', `${gig}/tickets`)).toMatchObject({ buyer: 'anonymous' });
@@ -69,20 +69,20 @@ describe.each(guards)('the sample over HTTP, guarded by %s', (guard) => {
     expect((await sample.request('POST', `${gig}/tickets`)).status).toBe(201);
   });
 
-  it('answers 404 for an event that is not there', async () => {
+  it('responds 404 for an unknown event', async () => {
     expect((await sample.request('GET', '/events/nowhere')).status).toBe(404);
     expect((await sample.request('POST', '/events/nowhere/tickets')).status).toBe(404);
   });
 
   it.each([{ capacity: 0 }, { capacity: 1.5 }, { capacity: '5' }, {}, { capacity: 5, price: 1 }])(
-    'answers 400 for the stock %j',
+    'responds 400 for the stock %j',
     async (body) => {
       expect((await sample.request('PUT', gig, body)).status).toBe(400);
     },
   );
 
   it.each([{ buyer: '' }, { buyer: 5 }, { buyer: 'x'.repeat(101) }, { seat: 'A1' }])(
-    'answers 400 for the buyer %j',
+    'responds 400 for the buyer %j',
     async (body) => {
       expect((await sample.request('POST', `${gig}/tickets`, body)).status).toBe(400);
     },
@@ -100,7 +100,7 @@ describe('the sample, guarded by lock', () => {
     expect(await sample.json('GET', gig)).toMatchObject({ left: 0, sold: 10, orders: 10 });
   });
 
-  it('answers 503 with Retry-After and sells nothing while Redis cannot be reached', async () => {
+  it('responds 503 with Retry-After and sells nothing while Redis is unreachable', async () => {
     await using sample = await Sample.start('lock', `redis://127.0.0.1:${await freePort()}`);
     await sample.request('PUT', '/events/gig', { capacity: 10 });
     const answer = await sample.request('POST', '/events/gig/tickets');

@@ -37,7 +37,8 @@ describeHere('a wall clock that is set', () => {
     });
     expectNoLeftovers();
 
-    it('a minute ahead ends leases early: the holder is told at its next renewal, and tokens stay in order', async () => {
+    // Fault 18: I1, I2, I5 lost
+    it('a minute ahead ends leases early: the holder learns it at its next renewal, and tokens stay in order', async () => {
       const name = uniqueName();
       const resource = new GuardedResource();
       await using holder = await Locker.to(redis.url);
@@ -47,7 +48,7 @@ describeHere('a wall clock that is set', () => {
       clock.set(60_000);
       const lock = await other.acquire(name, { wait: 0 });
       expect(resource.write(lock.fencingToken)).toBe(true);
-      await until('the holder was told', () => held.signal.aborted);
+      await until('the holder knows of the loss', () => held.signal.aborted);
       expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
       expect(resource.write(held.fencingToken)).toBe(false);
       await held.release();
@@ -57,7 +58,8 @@ describeHere('a wall clock that is set', () => {
       await lock.release();
     });
 
-    it('less than the guard window back still lets every token be higher than the ones before', async () => {
+    // Fault 19: I1
+    it('less than the guard window back keeps every token larger than the ones before', async () => {
       const [name, other] = [uniqueName(), uniqueName()];
       await using locker = await Locker.to(redis.url);
       const tokens: number[] = [];
@@ -76,12 +78,13 @@ describeHere('a wall clock that is set', () => {
         await take(name);
       }
       expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
-      // The register stays one key that goes by itself.
+      // The register stays one key that expires.
       expect(await view.redis.keys('*')).toHaveLength(1);
       expect(await view.redis.pttl('lock:token-register')).toBeGreaterThan(0);
     });
 
-    it('a minute back keeps the holder, bounds the waits by their own length, and hands on when it releases', async () => {
+    // Fault 19: I1, I3, I5 contended
+    it('a minute back keeps the holder, bounds each wait by its own length, and hands on at the release', async () => {
       const name = uniqueName();
       await using holder = await Locker.to(redis.url);
       await using waiter = await Locker.to(redis.url);
@@ -103,7 +106,7 @@ describeHere('a wall clock that is set', () => {
       await lock.release();
     });
 
-    it('steps between a grant and its message: the grant is confirmed before it is believed', async () => {
+    it('set between a grant and its message makes the client confirm the grant before it uses it', async () => {
       const name = uniqueName();
       await using holder = await Locker.to(redis.url);
       await using waiter = await Locker.to(redis.url);
@@ -116,7 +119,7 @@ describeHere('a wall clock that is set', () => {
         await held.release();
         const lock = await next;
         const { state, expiry } = (await view.holder(name))!;
-        // Not one of the messages' own few seconds: renewed, so counted from a request of this client.
+        // Longer than the few seconds of a pushed grant: renewed, so counted from a request of this client.
         expect(state).toBe('full');
         const serverNow = (await view.now()) / 1000;
         expect(lock.remaining).toBeLessThanOrEqual(expiry - serverNow + 5);
@@ -134,11 +137,12 @@ describeHere('a wall clock that is set', () => {
     afterEach(() => redis.stop());
     expectNoLeftovers();
 
+    // Fault 20: I1, I3, I5 contended
     it.each([
       ['an hour ahead', 3_600_000],
       ['an hour back', -3_600_000],
     ])(
-      '%s has no effect: a held lock is renewed on, a waiter waits no longer, tokens and leases are as ever',
+      '%s has no effect: a held lock is renewed, a waiter waits no longer, tokens and leases are unchanged',
       async (_, step) => {
         const name = uniqueName();
         await using shifted = await LockProcess.start({ redis: redis.url, env: clock.env });

@@ -34,20 +34,21 @@ describe('a cluster of three masters with replicas', () => {
     return { slot, owner: await group.ownerOf(slot) };
   };
 
-  /** Waits until so many claims wait for the lock at a server, and each of their clients is heard there. */
+  /** Waits until that many claims wait for the lock at a server, and each of their clients is subscribed there. */
   const queued = (server: RedisServer, name: string, count: number): Promise<string[]> =>
     until(`${count} waiters of ${name}`, async () => {
       const admin = group.admin(server);
       const [, queue, waiters] = keys.forLock(name);
       const claims = await admin.zrange(queue, 0, '-1').catch(() => []);
       const entries = await admin.hvals(waiters).catch(() => []);
-      return claims.length === count && entries.every((entry) => entry.endsWith(' heard')) ? claims : undefined;
+      return claims.length === count && entries.every((entry) => / listening \d+$/.test(entry)) ? claims : undefined;
     });
 
   const record = async (server: RedisServer, name: string): Promise<string | null> =>
     group.admin(server).get(keys.forLock(name)[0]);
 
-  it('moves a slot with its locks: the holder renews on, waiters keep their order and are called where the slot is, tokens increase', async () => {
+  // Fault 28: I1, I3, I5 no error
+  it('moves a slot with its locks: the holder keeps renewing, waiters keep their order and are notified by the new node, tokens increase', async () => {
     const name = nameIn(0);
     const { slot, owner } = await placeOf(name);
     const target = await group.ownerOf(2 * share);
@@ -66,7 +67,7 @@ describe('a cluster of three masters with replicas', () => {
     await queued(owner, name, 1);
     let secondDone: Promise<number> | undefined;
     await group.move(slot, target, async () => {
-      // Neither node can answer now: its question is asked again.
+      // Neither node can answer now: its acquire is sent again.
       secondDone = work('second', second);
       await expect(holder.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     });
@@ -83,7 +84,8 @@ describe('a cluster of three masters with replicas', () => {
     await group.move(slot, owner);
   });
 
-  it('answers unavailable within the wait for a slot that nobody serves, and locks as soon as somebody does', async () => {
+  // Fault 29: I3, I5 unavailable
+  it('rejects as unavailable within the wait for a slot that no node serves, and locks as soon as a node does', async () => {
     const name = nameIn(0);
     const { slot, owner } = await placeOf(name);
     await using locker = await Locker.to(group.connection);
@@ -101,7 +103,7 @@ describe('a cluster of three masters with replicas', () => {
     await (await patient).release();
   });
 
-  it('with a node that falls silent: its slots answer unavailable, all others are locked, renewed and handed on meanwhile', async () => {
+  it('with a node that stops responding rejects as unavailable for its slots, while locks of all others are taken, renewed and handed on', async () => {
     const [silent, well, shared] = [nameIn(0), nameIn(1), nameIn(1)];
     const { owner } = await placeOf(silent);
     await using proxy = await TcpProxy.to(owner.port);
@@ -117,7 +119,7 @@ describe('a cluster of three masters with replicas', () => {
     await queued((await placeOf(shared)).owner, shared, 1);
     proxy.swallow();
     const calls = Array.from({ length: 5 }, () => one.acquire(silent, { wait: '20s' }));
-    // Time enough for the lease of both to end, where the renewal of one waits for the answer to the other.
+    // Long enough for both leases to end, if the renewal of one waited for the reply to the other.
     for (const call of calls) {
       await expect(call).rejects.toMatchObject({
         code: 'LOCK_UNAVAILABLE',
@@ -143,7 +145,7 @@ describe('a cluster of three masters with replicas', () => {
     await stuck.release();
   });
 
-  it('calls its waiters again after it has dropped their subscriptions', async () => {
+  it('notifies its waiters again after it has dropped their subscriptions', async () => {
     const name = nameIn(1);
     const { owner } = await placeOf(name);
     await using holder = await Locker.to(group.connection);
@@ -160,7 +162,7 @@ describe('a cluster of three masters with replicas', () => {
     await (await waiting).release();
   });
 
-  it('whose master dies: a lock that its replica has lives on there, its holder renews it, the waiters keep their order', async () => {
+  it('whose master dies keeps a lock that its replica has: the holder renews it there, and the waiters keep their order', async () => {
     const name = nameIn(2);
     const { owner } = await placeOf(name);
     const replica = await group.replicaOf(owner);
@@ -183,7 +185,7 @@ describe('a cluster of three masters with replicas', () => {
     expect(await group.admin(owner).wait(1, 10_000)).toBe(1);
     const before = (await record(owner, name))!;
     await owner.kill();
-    // The other nodes' locks do not notice.
+    // Locks on the other nodes are not affected.
     await (await holder.acquire(nameIn(1), { wait: 0 })).release();
     await expect(second.acquire(nameIn(2), { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await group.takeOver(replica);
@@ -200,14 +202,15 @@ describe('a cluster of three masters with replicas', () => {
     await group.rejoin(owner);
   });
 
-  it('killed with a lock that its replica lacks, which takes over by force: two may hold it, the old one is told, and its token is refused', async () => {
+  // Fault 16: I1, I2, I3, I5 lost
+  it('killed with a lock that its replica lacks, which is promoted by force: two may hold it, the first learns its loss, and its token is refused', async () => {
     const name = nameIn(1);
     const { owner } = await placeOf(name);
     const replica = await group.replicaOf(owner);
     const resource = new GuardedResource();
     await using holder = await Locker.to(group.connection, { commandTimeout: 1000 });
     await using other = await Locker.to(group.connection, { commandTimeout: 1000 });
-    // Cut off from its master, it misses what comes now.
+    // Cut off from its master, it misses the following writes.
     replica.pause();
     await group.admin(owner).call('CLIENT', 'KILL', 'TYPE', 'replica');
     const held = await holder.acquire(name, { lease: '20s', renew: true });
@@ -220,7 +223,7 @@ describe('a cluster of three masters with replicas', () => {
     const lock = await waiting;
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
     expect(resource.write(lock.fencingToken)).toBe(true);
-    await until('the old holder was told', () => held.signal.aborted, 15_000);
+    await until('the old holder knows of the loss', () => held.signal.aborted, 15_000);
     expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     expect(resource.write(held.fencingToken)).toBe(false);
     await held.release();

@@ -7,7 +7,7 @@ import { Monitor, ServerView } from './support/server-view.js';
 interface Entry {
   readonly token: number;
   readonly claim: string;
-  /** The how-manieth call of its process this was. */
+  /** The number of this call in its process. */
   readonly call: number;
   readonly process: number;
 }
@@ -16,7 +16,7 @@ const PROCESSES = 4;
 const FLOWS = 16;
 const MILLISECONDS = 2000;
 
-describe('4 processes with 16 flows each that add to one counter, reading first and writing later', () => {
+describe('4 processes with 16 flows each that add to one counter, with a read and a later write', () => {
   let redis: RedisServer;
   let view: ServerView;
   let processes: LockProcess[];
@@ -33,7 +33,7 @@ describe('4 processes with 16 flows each that add to one counter, reading first 
     await redis.stop();
   });
 
-  /** Lets all of them contend, and answers what they wrote down inside the lock and what Redis saw. */
+  /** Lets all of them contend. Returns what they recorded inside the lock, and what Redis saw. */
   async function run(
     fairness: 'handoff' | 'strict',
   ): Promise<{ sum: number; value: number; journal: Entry[]; arrived: string[] }> {
@@ -63,7 +63,7 @@ describe('4 processes with 16 flows each that add to one counter, reading first 
   function expectNoUpdateLost({ sum, value, journal }: { sum: number; value: number; journal: Entry[] }): void {
     expect(value).toBe(sum);
     expect(journal).toHaveLength(sum);
-    // Every flow had its turn, several times: this was contention, not one process that ran first.
+    // Every flow had several turns: this was contention, not one process that ran first.
     expect(sum).toBeGreaterThan(PROCESSES * FLOWS);
     // I1: the order inside the lock is the order of the tokens, and none was issued twice.
     const tokens = journal.map(({ token }) => token);
@@ -90,11 +90,11 @@ describe('4 processes with 16 flows each that add to one counter, reading first 
     expectNoUpdateLost(result);
     expectOrderOfCalls(result.journal);
     const claims = result.journal.map(({ claim }) => claim);
-    // A process stands in Redis as one claim at a time: whoever came first is served first.
+    // A process has one claim in Redis at a time: the first to arrive is served first.
     expect([...new Set(claims)]).toEqual(result.arrived.filter((claim) => claims.includes(claim)));
   });
 
-  it('leaves no key but the register, and processes that end by themselves', async () => {
+  it('leaves no key except the register, and the processes end by themselves', async () => {
     const ends = await Promise.all(processes.map((process) => process.end()));
     expect(ends).toEqual(Array.from({ length: PROCESSES }, () => ({ code: 0, unhandled: [] })));
     await view.expectNothingLeft();

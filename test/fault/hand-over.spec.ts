@@ -11,7 +11,7 @@ import type { ServerView } from './support/server-view.js';
 
 const WAIT = { wait: '15s' } as const;
 
-describe('handing a lock over when processes die and answers are lost', () => {
+describe('a hand-over when processes die and replies are lost', () => {
   let redis: RedisServer;
   let view: ServerView;
   oneRedis((started) => ({ redis, view } = started));
@@ -19,7 +19,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
   const adopt = ({ client }: Locker, ticket: string, options = {}) =>
     client.adopt(readTicket(ticket), resolveAdoption(options, client.defaults));
 
-  it('goes on when the process that exported is killed at once, though others wait; nobody gets it in between', async () => {
+  it('succeeds when the exporting process is killed at once, and no waiter gets the lock in between', async () => {
     const name = uniqueName();
     await using exporter = await LockProcess.start({ redis: redis.url });
     await using adopter = await Locker.to(redis.url);
@@ -39,7 +39,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     await (await next).release();
   });
 
-  it('frees the lock of an adopter that is killed when its lease is over, however long the ticket was good', async () => {
+  it('frees the lock of a killed adopter when its lease is over, even if the ticket was valid for longer', async () => {
     const name = uniqueName();
     await using exporter = await Locker.to(redis.url);
     await using adopter = await LockProcess.start({ redis: redis.url });
@@ -54,7 +54,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     await next.release();
   });
 
-  it('is adopted once by two processes that have the same ticket', async () => {
+  it('lets only one of two processes with the same ticket adopt the lock', async () => {
     const name = uniqueName();
     await using exporter = await Locker.to(redis.url);
     const adopters = await Promise.all([1, 2].map(() => LockProcess.start({ redis: redis.url })));
@@ -71,7 +71,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     for (const adopter of [one, other]) expect(await adopter.end()).toEqual({ code: 0, unhandled: [] });
   });
 
-  it('adopts once more when the answer is lost: same claim, same token, and the lock is there', async () => {
+  it('repeats the adoption when its reply is lost, with the same claim and token', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using exporter = await Locker.to(redis.url);
@@ -94,7 +94,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     expect(await view.holder(name)).toBeUndefined();
   });
 
-  it('takes back an adoption that nobody heard of any more: the lock is held by nobody', async () => {
+  it('releases an adoption whose reply never arrived: the lock is free', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using exporter = await Locker.to(redis.url);
@@ -111,7 +111,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     await until('it is given back', async () => (await view.holder(name)) === undefined);
   });
 
-  it('changes nothing when it arrives after its sender gave it up', async () => {
+  it('changes nothing when the adoption arrives after its sender gave up', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using exporter = await Locker.to(redis.url);
@@ -127,7 +127,7 @@ describe('handing a lock over when processes die and answers are lost', () => {
     await until('the late command has run', async () => (await view.calls('evalsha')) > calls);
     expect(await view.holder(name)).toMatchObject({ claim });
     await proxy.heal();
-    // So the ticket is still good.
+    // So the ticket is still valid.
     await (await adopt(other, ticket)).release();
   });
 });

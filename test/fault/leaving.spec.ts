@@ -12,7 +12,8 @@ describe('a process that ends', () => {
   let view: ServerView;
   oneRedis((started) => ({ redis, view } = started));
 
-  it('rejects its waiters at once, lets the running work end, and then gives back what was held', async () => {
+  // Fault 34: I3, I5 unavailable
+  it('rejects its waiters at once, lets the running work end, and then releases its locks', async () => {
     const [mine, theirs] = [uniqueName(), uniqueName()];
     await using leaving = await Locker.to(redis.url);
     await using staying = await Locker.to(redis.url);
@@ -41,14 +42,14 @@ describe('a process that ends', () => {
     await other.release();
   });
 
-  it('tells work that does not end in time, frees its lock, and rejects what that work still waits for', async () => {
+  it('aborts work that does not end in time, frees its lock, and rejects the locks that the work still waits for', async () => {
     const [mine, theirs] = [uniqueName(), uniqueName()];
     await using leaving = await Locker.to(redis.url);
     await using staying = await Locker.to(redis.url);
     const other = await staying.acquire(theirs);
     const scope = await leaving.client.enter(mine, leaving.client.defaults);
     const left = leaving.client.shutdown(300);
-    // Inside a lock, further locks may still be taken: else the work could not end.
+    // Inside a lock, further locks may still be taken: otherwise the work could not end.
     const nested = rejection(scope.run(() => leaving.acquire(theirs, { wait: Infinity })));
     await view.queued(theirs, 1);
     await left;
@@ -60,7 +61,7 @@ describe('a process that ends', () => {
     await other.release();
   });
 
-  it('ends by itself although a hold was lost at maxHold and is released only after the end', async () => {
+  it('ends by itself even if a hold was lost at maxHold and is released only after the end', async () => {
     const name = uniqueName();
     await using leaving = await Locker.to(redis.url);
     const lock = await leaving.acquire(name, { lease: 500, renew: true, maxHold: 100 });
@@ -71,9 +72,9 @@ describe('a process that ends', () => {
   });
 
   it.each([
-    ['a link that swallows everything', (proxy: TcpProxy) => proxy.swallow()],
+    ['a link that drops all bytes', (proxy: TcpProxy) => proxy.swallow()],
     ['a server that is gone', (proxy: TcpProxy) => proxy.refuse().then(() => proxy.reset())],
-  ])('ends by itself behind %s, holding one lock and waiting for another', async (_, breakLink) => {
+  ])('ends by itself behind %s while it holds one lock and waits for another', async (_, breakLink) => {
     const [mine, theirs] = [uniqueName(), uniqueName()];
     await using proxy = await TcpProxy.to(redis.port);
     await using leaving = await LockProcess.start({ redis: proxy.url, commandTimeout: 300 });
@@ -85,18 +86,18 @@ describe('a process that ends', () => {
     await breakLink(proxy);
     expect(await leaving.end()).toEqual({ code: 0, unhandled: [] });
     expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    // What it could not give back ends by itself: the lock with its lease, the waiter with its line.
+    // What it could not release ends by itself: the lock with its lease, the waiter with its connection.
     await proxy.close();
     await until('the lease is over', async () => (await view.holder(mine)) === undefined);
-    await until('its line is gone', async () => (await view.listeners(claim!)) === 0);
+    await until('its connection is gone', async () => (await view.listeners(claim!)) === 0);
     await other.release();
     expect(await view.holder(theirs)).toBeUndefined();
-    // Its entry goes with its heartbeat; here it would take two polls.
+    // Its entry ends with its heartbeat; here that would take two polls.
     await (await staying.acquire(theirs, { wait: 0 })).release();
     expect(await view.expireQueue(theirs)).toBe(true);
   });
 
-  it('ends while it is still connecting to a server that accepts and stays silent', async () => {
+  it('ends while it is still connecting to a server that accepts and does not respond', async () => {
     await using proxy = await TcpProxy.to(redis.port);
     proxy.swallow();
     await using young = new Locker(proxy.url, { commandTimeout: 300 });
@@ -106,12 +107,13 @@ describe('a process that ends', () => {
     expect(await starting).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 
-  it('takes its place in the queue along when the caller aborts, also while the question is under way', async () => {
+  // Fault 34: I3, I5 the caller's reason
+  it('removes its place in the queue when the caller aborts, also while the acquire is under way', async () => {
     const name = uniqueName();
     await using locker = await Locker.to(redis.url);
     await using holder = await Locker.to(redis.url);
     const held = await holder.acquire(name);
-    // Not sent yet, under way, queued: three moments to change one's mind.
+    // Three moments to abort: not sent yet, under way, queued.
     for (const turns of [0, 1, 2, 5, 20]) {
       const abort = new AbortController();
       const waiting = rejection(locker.acquire(name, { wait: '1m', signal: abort.signal }));
@@ -122,7 +124,7 @@ describe('a process that ends', () => {
     await until('no entry is left', async () => (await view.queue(name)).length === 0);
     await held.release();
     expect(await view.holder(name)).toBeUndefined();
-    // And a grant that nobody wants any more is given back at once.
+    // And a grant for a caller that has left is released at once.
     const abort = new AbortController();
     const refused = rejection(locker.acquire(name, { lease: '1m', signal: abort.signal }));
     abort.abort(new Error('no'));

@@ -17,10 +17,11 @@ describe('a link that breaks, stalls or loses bytes', () => {
 
   const behind = (proxy: TcpProxy): Promise<Locker> => Locker.to(proxy.url, { commandTimeout: COMMAND_TIMEOUT });
 
+  // Fault 3: I1, I3 (no command reaches Redis), I5 lost
   it.each([
     ['fixed', { lease: 1500, renew: false }],
     ['renewed', { lease: 1500, renew: true }],
-  ])("aborts a %s holder on a half-open link by its lease's end at the server", async (_, options) => {
+  ])('aborts a %s holder on a half-open link before its lease ends at the server', async (_, options) => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using locker = await behind(proxy);
@@ -33,7 +34,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
     );
     proxy.swallow();
     const calls = await view.calls('evalsha');
-    // Held is never said at a moment when the server's lease is over. Same machine: one clock.
+    // The holder never reports 'held' when the server's lease is over. Same machine: one clock.
     while (!lock.signal.aborted) {
       const before = Date.now();
       const { isHeld } = lock;
@@ -53,7 +54,8 @@ describe('a link that breaks, stalls or loses bytes', () => {
     await next.release();
   });
 
-  it('answers unavailable, not contended, on a half-open link, long before the wait is over', async () => {
+  // Fault 4: I3 (no command reaches Redis), I5 uncertain
+  it('rejects as unavailable, not contended, on a half-open link, long before the wait is over', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using locker = await behind(proxy);
@@ -68,7 +70,8 @@ describe('a link that breaks, stalls or loses bytes', () => {
     await lock.release();
   });
 
-  it('takes a release whose reply was lost for a release, not for a loss', async () => {
+  // Fault 6: I1, I5 no loss
+  it('treats a release whose reply was lost as a release, not as a loss', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using locker = await behind(proxy);
@@ -81,7 +84,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
     proxy.reset();
     await expect(left).resolves.toBeUndefined();
     await proxy.heal();
-    // The repetition finds nothing, and that is no loss either.
+    // The repeated release finds nothing, and that is no loss either.
     await until('the release was repeated', async () => (await view.calls('evalsha')) > calls);
     const lock = await until('a new lock', () => locker.acquire(name).catch(() => undefined));
     expect(lock.fencingToken).toBeGreaterThan(token);
@@ -89,7 +92,8 @@ describe('a link that breaks, stalls or loses bytes', () => {
     expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
   });
 
-  it('keeps a lock whose renewal lost its reply: same token, the renewal is sent again, nothing is lost', async () => {
+  // Fault 7: I1 (same token), I3, I5 no loss
+  it('keeps a lock when the reply to a renewal is lost: the renewal is sent again, with the same token', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using locker = await behind(proxy);
@@ -111,7 +115,8 @@ describe('a link that breaks, stalls or loses bytes', () => {
     expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
   });
 
-  it('sends nothing later that was asked while Redis could not be reached, and works again by itself', async () => {
+  // Fault 9: I3 (one acquire reaches Redis), I5 unavailable
+  it('sends no late request of a call made while Redis was unreachable, and recovers by itself', async () => {
     const name = uniqueName();
     await using proxy = await TcpProxy.to(redis.port);
     await using locker = await behind(proxy);
@@ -133,13 +138,14 @@ describe('a link that breaks, stalls or loses bytes', () => {
   });
 
   describe('whose bytes arrive after their sender hung up', () => {
+    // Fault 8: I3, I5 uncertain
     it.each([
       ['soon after', 0, 50],
-      ['at the last moment that its sender could bear, as the sender estimates it', 200, 1120],
-    ])('brings no lock to nobody: an acquire that is read %s is released again', async (_, latency, late) => {
+      ['at the last moment that its sender accepts, as the sender estimates it', 200, 1120],
+    ])('leaves no lock without an owner: an acquire that is read %s is released again', async (_, latency, late) => {
       const name = uniqueName();
       await using link = await LateLink.to(redis.port);
-      // What is slow here makes the estimate of the server's clock generous.
+      // Delays here make the estimate of the server's clock less exact.
       link.slow(latency);
       await using locker = await Locker.to(link.url, { commandTimeout: 1000 });
       link.slow(0);
@@ -151,7 +157,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
       expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
       const calls = await view.calls('evalsha');
       await until('it is late', () => performance.now() - sent > late);
-      // The release went another way, and has been answered by now.
+      // The release went over another connection, and has its reply by now.
       await until('its release was faster', async () => (await view.calls('evalsha')) > calls || latency > 0);
       const before = await view.calls('evalsha');
       link.deliver();

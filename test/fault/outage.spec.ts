@@ -7,10 +7,11 @@ import { Locker, uniqueName } from './support/locker.js';
 import { redisOfEachTest } from './support/one-redis.js';
 import { keys } from './support/server-view.js';
 
-describe('a Redis that goes, comes back, loads or hangs', () => {
+describe('a Redis that stops, restarts, loads or hangs', () => {
   const start = redisOfEachTest();
 
-  it('killed with the end of its journal torn off: the holder is told, tokens go on rising', async () => {
+  // Fault 12: I1, I2, I5 lost
+  it('killed with the end of its journal torn off: the holder learns its loss, and tokens keep increasing', async () => {
     const { redis, view } = await start(['--appendonly', 'yes', '--appendfsync', 'always']);
     const name = uniqueName();
     await using holder = await Locker.to(redis.url);
@@ -27,7 +28,7 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
     truncateSync(journal, statSync(journal).size - 20);
     await redis.start();
     expect(await view.holder(name)).toBeUndefined();
-    await until('the holder was told', () => held.signal.aborted);
+    await until('the holder knows of the loss', () => held.signal.aborted);
     expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     const lock = await holder.acquire(name, { wait: '15s' });
     expect(resource.write(lock.fencingToken)).toBe(true);
@@ -37,7 +38,8 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
     await lock.release();
   });
 
-  it('down while a lease ends: the holder is told by then, and afterwards everything works by itself', async () => {
+  // Fault 13: I1, I3, I5 lost, unavailable
+  it('down while a lease ends: the holder learns its loss by then, and the client recovers by itself', async () => {
     const { redis, view } = await start();
     const name = uniqueName();
     await using holder = await Locker.to(redis.url, { commandTimeout: 300 });
@@ -61,7 +63,8 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
     await lock.release();
   });
 
-  it('loading its data: answers unavailable within the wait, and locks as soon as it is loaded', async () => {
+  // Fault 26: I3, I5 unavailable
+  it('loading its data: calls reject as unavailable within the wait, and lock as soon as the data are loaded', async () => {
     const { redis, view } = await start(['--appendonly', 'yes', '--appendfsync', 'always']);
     const pipeline = view.redis.pipeline();
     for (let index = 0; index < 2000; index++) pipeline.set(`filler:${index}`, 'x'.repeat(100));
@@ -74,7 +77,7 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
     const name = uniqueName();
     expect(await rejection(locker.acquire(name, { wait: 0 }))).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expect(await rejection(locker.acquire(name, { wait: '1m' }))).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    // A client that starts meanwhile is told, and goes on by itself.
+    // A client that starts in that time gets an error, and recovers by itself.
     await using young = new Locker(redis.url, { commandTimeout: 300 });
     expect(await rejection(young.client.start())).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await until('the data are loaded', async () => !(await loading()));
@@ -85,13 +88,13 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
   });
 
   describe('that stands still for a while', () => {
-    it('runs an acquire late, but before its sender gave up on it: the ghost is released again', async () => {
+    it('executes an acquire late, but before its sender gave up on it: the ghost lock is released again', async () => {
       const { redis, view } = await start();
       const name = uniqueName();
       await using locker = await Locker.to(redis.url, { commandTimeout: 1000 });
       await using early = new Locker(redis.url, { commandTimeout: 300 });
       await early.client.start();
-      // Aborted while the server stands still: nobody wants the lock any more when the question is read.
+      // Aborted while the server is stopped: no caller wants the lock any more when the acquire is read.
       const abort = new AbortController();
       redis.pause();
       const refused = rejection(locker.acquire(name, { lease: '1m', wait: '10s', signal: abort.signal }));
@@ -106,7 +109,8 @@ describe('a Redis that goes, comes back, loads or hangs', () => {
       expect(await view.holder(name)).toBeUndefined();
     });
 
-    it('refuses an acquire that it reads after its sender gave up on it: no ghost takes the lock', async () => {
+    // Fault 8: I1 (no token issued), I5 uncertain
+    it('refuses an acquire that it reads after its sender gave up on it, so that no ghost holds the lock', async () => {
       const { redis, view } = await start();
       const name = uniqueName();
       await using locker = await Locker.to(redis.url, { commandTimeout: 300 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '../support/worker.js';
 
-/** Why no packets can be lost on this machine; undefined where they can. */
+/** Why this machine cannot drop packets; undefined if it can. */
 function whyNot(): string | undefined {
   if (process.platform !== 'linux') return 'network namespaces are a Linux matter';
   const probe = 'ip link set lo up && iptables -A INPUT -i lo -m statistic --mode random --probability 0.3 -j DROP';
@@ -28,6 +28,7 @@ interface Report {
 
 const COMMAND_TIMEOUT = 300;
 const WAIT = 1000;
+const GRANTS = 20;
 
 (why === undefined ? describe : describe.skip)('a network of its own', () => {
   let report: Report;
@@ -35,7 +36,7 @@ const WAIT = 1000;
 
   beforeAll(async () => {
     const script = join(import.meta.dirname, '..', '..', 'dist', 'test-workers', 'lossy-network.js');
-    const settings = JSON.stringify({ wait: WAIT, commandTimeout: COMMAND_TIMEOUT, milliseconds: 3500 });
+    const settings = JSON.stringify({ wait: WAIT, commandTimeout: COMMAND_TIMEOUT, grants: GRANTS });
     const child = spawn('unshare', ['-n', process.execPath, script, settings], {
       env: { ...process.env, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -43,14 +44,15 @@ const WAIT = 1000;
     });
     await using worker = new Worker(child);
     report = await worker.message<Report>();
-    // Nothing keeps it.
+    // Nothing keeps the process alive.
     worker.process.disconnect();
     end = await worker.exited;
   });
 
-  it('that loses three packets of ten lets every call settle within wait and command time-out, with typed errors; no update is lost and no token given twice', () => {
+  // Fault 31: I1, I2, I3, I5
+  it('that loses three packets of ten lets every call settle within wait and command time-out, with typed errors; no update is lost and no token is issued twice', () => {
     expect(report.dropped).toBeGreaterThan(20);
-    expect(report.granted).toBeGreaterThan(10);
+    expect(report.granted).toBeGreaterThanOrEqual(GRANTS);
     expect(report.twice).toBe(0);
     expect(report.resource.value).toBe(report.resource.written);
     const known = ['LOCK_UNAVAILABLE', 'LOCK_WAIT_TIMEOUT', 'LOCK_LOST'];
@@ -60,11 +62,12 @@ const WAIT = 1000;
     expect(report.healed).toBe(true);
   });
 
-  it('that is cut between one client and Redis tells that client before another one has its lock, and lets it back in by itself', () => {
+  // Fault 31: I1, I3, I5 unavailable, lost
+  it('that is cut between one client and Redis ends the locks of that client before another client gets them, and the client recovers by itself', () => {
     expect(report.partition).toEqual({ refused: 'LOCK_UNAVAILABLE', lost: 'LOCK_LOST', tokensRise: true, back: true });
   });
 
-  it('leaves nothing that keeps a process, and no rejection that nobody saw', () => {
+  it('leaves no timer, socket or listener, and no unhandled rejection', () => {
     expect(report.unhandled).toEqual([]);
     expect(end).toEqual({ code: 0, signal: null });
   });

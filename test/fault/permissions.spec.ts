@@ -27,7 +27,8 @@ describe('a Redis with users', () => {
 
   const as = (user: string, password = 'secret'): string => `redis://${user}:${password}@127.0.0.1:${redis.port}`;
 
-  it('refuses at start, says that the password is wrong and not what it is', async () => {
+  // Fault 33: I3, I5 configuration
+  it('refuses a wrong password at start, without showing it', async () => {
     await using locker = new Locker(as('full', 'not-it'), { commandTimeout: 500 });
     const error = await rejection(locker.client.start());
     expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
@@ -35,19 +36,23 @@ describe('a Redis with users', () => {
     expect(error.message + locker.log.join('\n')).not.toContain('not-it');
   });
 
+  // Fault 33: I3, I5 configuration
   it.each([
     ['scripts', 'reader', /NOPERM.*script\|load/],
     ['the keys of the prefix', 'elsewhere', /NOPERM.*key/],
     ['the channels of the clients', 'deaf', /(can't publish to|ACL failure in script).*channel/],
-  ])('refuses at start where the user may not use %s, at once, and says so', async (_, user, message) => {
-    await using view = await ServerView.of(redis);
-    await using locker = new Locker(as(user), { commandTimeout: 500 });
-    const error = await rejection(locker.client.start());
-    expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
-    expect(error.message).toMatch(message);
-    // What it tried has an end.
-    for (const key of await view.redis.keys('*')) expect(await view.redis.pttl(key)).not.toBe(-1);
-  });
+  ])(
+    'refuses at start, at once, a user that may not use %s, and names the missing permission',
+    async (_, user, message) => {
+      await using view = await ServerView.of(redis);
+      await using locker = new Locker(as(user), { commandTimeout: 500 });
+      const error = await rejection(locker.client.start());
+      expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+      expect(error.message).toMatch(message);
+      // Its attempts have ended.
+      for (const key of await view.redis.keys('*')) expect(await view.redis.pttl(key)).not.toBe(-1);
+    },
+  );
 
   it('needs no more than a short list of commands on its own keys and channels', async () => {
     await using locker = await Locker.to(as('full'));

@@ -9,7 +9,7 @@ import { Locker, uniqueName } from './support/locker.js';
 import { oneRedis } from './support/one-redis.js';
 import { Monitor, type ServerView } from './support/server-view.js';
 
-/** Longer than every lease in here, far shorter than the poll: who waits longer was forgotten. */
+/** Longer than every lease in here, far shorter than the poll: a waiter that waits longer was forgotten. */
 const WAIT = '15s';
 
 describe('a process that dies, stops or hangs', () => {
@@ -17,11 +17,12 @@ describe('a process that dies, stops or hangs', () => {
   let view: ServerView;
   oneRedis((started) => ({ redis, view } = started));
 
+  // Fault 35: I1, I2, I3 (one question after the lease's end)
   it.each([
     ['with a fixed lease', { lease: 1500, renew: false }],
     ['with a renewed lease', { lease: 1500, renew: true }],
   ])(
-    'lets the next one in when the lease of a killed holder %s has ended, not earlier and by no poll',
+    'grants the lock when the lease of a killed holder %s has ended, not earlier and without a poll',
     async (_, options) => {
       const name = uniqueName();
       const resource = new GuardedResource();
@@ -32,7 +33,7 @@ describe('a process that dies, stops or hangs', () => {
       resource.write(token);
       const next = waiter.acquire(name, { wait: WAIT });
       const [waiting] = await view.queued(name, 1);
-      // A renewed lease is renewed at least once, so that the waiter's first idea of its end is wrong.
+      // A renewed lease is renewed at least once, so that the end that the waiter first learned is wrong.
       const before = await view.holder(name);
       if (options.renew) await until('a renewal', async () => (await view.holder(name))!.expiry > before!.expiry);
       await holder.kill();
@@ -44,7 +45,7 @@ describe('a process that dies, stops or hangs', () => {
       expect(resource.write(token)).toBe(false);
       await monitor.sync();
       expect(monitor.published).toEqual([]);
-      // Its first question after the end of the lease, and one for each end that it knew of before.
+      // Its first acquire after the end of the lease, and one for each end that it had learned before.
       const questions = monitor.runs.filter(({ claim }) => claim === waiting);
       expect(questions.filter(({ at }) => at >= expiry)).toHaveLength(1);
       expect(questions.length).toBeLessThanOrEqual(options.renew ? 4 : 3);
@@ -52,7 +53,60 @@ describe('a process that dies, stops or hangs', () => {
     },
   );
 
-  it('skips a waiter that was killed at the head of the queue: the release itself serves the next live one', async () => {
+  it('grants the lock when the lease of a killed holder has ended, also if that holder got the lock after the waiter asked', async () => {
+    const name = uniqueName();
+    await using first = await Locker.to(redis.url, { poll: 60_000 });
+    await using dying = await LockProcess.start({ redis: redis.url, poll: 60_000 });
+    await using living = await Locker.to(redis.url, { poll: 60_000 });
+    const held = await first.acquire(name);
+    const handedOver = dying.acquire('lock', name, { wait: WAIT, lease: 1500 });
+    await view.queued(name, 1);
+    const next = living.acquire(name, { wait: WAIT });
+    await view.queued(name, 2);
+    await held.release();
+    await handedOver;
+    // Confirmed: now it has the whole lease that it requested.
+    await until('the holder has confirmed', async () => (await view.holder(name))?.state === 'full');
+    await dying.kill();
+    const { expiry } = (await view.holder(name))!;
+    const lock = await next;
+    expect(lock.fencingToken).toBeGreaterThanOrEqual(expiry * 1000);
+    await lock.release();
+  });
+
+  it('delays the others by one claim window for a stopped process, with any number of its callers waiting', async () => {
+    const name = uniqueName();
+    await using holder = await Locker.to(redis.url);
+    await using stopped = await LockProcess.start({ redis: redis.url });
+    await using living = await Locker.to(redis.url);
+    const held = await holder.acquire(name);
+    const callers = [1, 2, 3, 4];
+    const sleeping = callers.map(
+      (caller) => new Outcome(stopped.acquire(`lock${caller}`, name, { wait: '1m', fairness: 'strict' })),
+    );
+    const claims = await view.queued(name, 4);
+    const next = living.acquire(name, { wait: WAIT });
+    await view.queued(name, 5);
+    await using monitor = await Monitor.of(view);
+    stopped.worker.pause();
+    await held.release();
+    const lock = await next;
+    await monitor.sync();
+    expect(monitor.published).toEqual([claims[0]]);
+    stopped.worker.resume();
+    // They ask again, and get their places back.
+    for (const claim of claims)
+      await until('the woken waiter has asked', async () => (await view.standing(name, claim)) === 'listening');
+    await lock.release();
+    for (const [index, caller] of callers.entries()) {
+      await until(`caller ${caller} got its turn`, () => sleeping[index]!.settled);
+      await stopped.release(`lock${caller}`);
+    }
+    expect(await stopped.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 36: I1, I3 (one command between the holders)
+  it('skips a waiter that was killed at the head of the queue: the release itself grants the lock to the next live one', async () => {
     const name = uniqueName();
     await using holder = await Locker.to(redis.url);
     await using dying = await LockProcess.start({ redis: redis.url, poll: 60_000 });
@@ -73,12 +127,12 @@ describe('a process that dies, stops or hangs', () => {
     expect(monitor.runs.slice(1).filter(({ script }) => script === 'acquire')).toEqual([]);
     expect(monitor.published).toEqual([second]);
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
-    // The dead one's entry goes with the queue key: it has a heartbeat deadline.
+    // The entry of the dead waiter ends with the queue key: it has a heartbeat deadline.
     await lock.release();
     expect(await view.expireQueue(name)).toBe(true);
   });
 
-  it('lets a stopped waiter cost the others no more than its claim window, and keeps the woken one from a grant that is over', async () => {
+  it('delays the others by at most its claim window for a stopped waiter, which uses no expired grant when it wakes up', async () => {
     const name = uniqueName();
     await using holder = await Locker.to(redis.url);
     await using stopped = await LockProcess.start({ redis: redis.url });
@@ -95,8 +149,8 @@ describe('a process that dies, stops or hangs', () => {
     const lock = await next;
     const provisional = lock.fencingToken;
     stopped.worker.resume();
-    // On waking it finds the old message. It must ask before it believes it, and then it is told the truth.
-    await until('the woken waiter has asked', async () => (await view.standing(name, head!)) === 'heard');
+    // When it wakes up it finds the old message. It must confirm that grant first, and then learns that it is over.
+    await until('the woken waiter has asked', async () => (await view.standing(name, head!)) === 'listening');
     expect(sleeping.settled).toBe(false);
     expect(lock.isHeld).toBe(true);
     expect(await view.queue(name)).toEqual([head]);
@@ -107,7 +161,8 @@ describe('a process that dies, stops or hangs', () => {
     expect(await stopped.end()).toEqual({ code: 0, unhandled: [] });
   });
 
-  it('tells a holder that was stopped past its lease before its first await, and its writes are refused', async () => {
+  // Fault 1: I1, I2, I3, I5 lost
+  it('reports the loss to a holder that was stopped past its lease before its first await, and its writes are refused', async () => {
     const name = uniqueName();
     const resource = new GuardedResource();
     await using sleeper = await LockProcess.start({ redis: redis.url });
@@ -134,7 +189,8 @@ describe('a process that dies, stops or hangs', () => {
     expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
   });
 
-  it('tells a renewed holder that slept past its lease, although its watchdog wakes up with it', async () => {
+  // Fault 1: I1, I3, I5 lost
+  it('reports the loss to a renewed holder that slept past its lease, although its watchdog wakes up with it', async () => {
     const name = uniqueName();
     await using sleeper = await LockProcess.start({ redis: redis.url });
     await using waiter = await Locker.to(redis.url);
@@ -149,7 +205,8 @@ describe('a process that dies, stops or hangs', () => {
     expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
   });
 
-  it('tells a holder that blocked its own event loop past the lease, before its first await', async () => {
+  // Fault 2: I1, I3, I5 lost
+  it('reports the loss to a holder that blocked its own event loop past the lease, before its first await', async () => {
     const name = uniqueName();
     const resource = new GuardedResource();
     await using locker = await Locker.to(redis.url);
@@ -157,7 +214,7 @@ describe('a process that dies, stops or hangs', () => {
     const { signal } = lock;
     resource.write(lock.fencingToken);
     const { expiry } = (await view.holder(name))!;
-    // The test's clock is the server's: same machine. Held is only ever said before the server's end of the lease.
+    // The test's clock is the server's: same machine. The holder reports 'held' only before the server's end of the lease.
     let heldAt = 0;
     for (let now = Date.now(); now < expiry + 20; now = Date.now()) if (lock.isHeld) heldAt = now;
     expect(heldAt).toBeGreaterThan(0);
@@ -174,7 +231,7 @@ describe('a process that dies, stops or hangs', () => {
     await next.release();
   });
 
-  it('releases what a process holds and leaves no waiter behind when it is told to end', async () => {
+  it('releases the locks of a process and removes its waiters when it gets SIGTERM', async () => {
     const name = uniqueName();
     await using ending = await LockProcess.start({ redis: redis.url });
     await using other = await Locker.to(redis.url);

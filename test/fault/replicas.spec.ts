@@ -7,13 +7,13 @@ import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker, uniqueName } from './support/locker.js';
 import { ServerView } from './support/server-view.js';
 
-describe('locks that a replica must have', () => {
+describe('locks that a replica must confirm', () => {
   const options = { replicas: { count: 1, timeout: 600 } };
   let redis: RedisServer;
   let replica: RedisServer;
   let view: ServerView;
 
-  /** The replica has everything, and has said so: what it is asked next it can answer in time. */
+  /** The replica has everything and has confirmed it, so it can confirm the next write in time. */
   const caughtUp = async (): Promise<void> => {
     await view.redis.set('written', 'now', 'PX', 1000);
     expect(await view.redis.wait(1, 10_000)).toBe(1);
@@ -31,10 +31,11 @@ describe('locks that a replica must have', () => {
     await replica.stop();
     await redis.stop();
   });
-  // Behind the hook above: the test's own line is no leftover.
+  // After the hook above: the test's own connection is no leftover.
   expectNoLeftovers();
 
-  it('are given back, and answered as unavailable, when it does not confirm them; the next one is granted when it does', async () => {
+  // Fault 14: I1, I5 unavailable
+  it('are released and rejected as unavailable when it does not confirm them, and granted when it does', async () => {
     const name = uniqueName();
     await using locker = await Locker.to(redis.url, options);
     replica.pause();
@@ -49,7 +50,7 @@ describe('locks that a replica must have', () => {
     await lock.release();
   });
 
-  it('are given back all together when one question was for several, and kept when it was confirmed (minHold)', async () => {
+  it('are all released when a request for several was not confirmed, and kept when it was (minHold)', async () => {
     const names = [uniqueName(), uniqueName(), uniqueName()];
     await using locker = await Locker.to(redis.url, options);
     const held = await Promise.all(names.map((name) => locker.acquire(name, { minHold: '20s' })));
@@ -64,18 +65,19 @@ describe('locks that a replica must have', () => {
     const refused = await rejection(locker.client.acquire(others, terms));
     expect(refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
     expect(await view.calls('wait')).toBe(asked + 1);
-    // Not kept: nobody has held them.
+    // Not kept by minHold: no caller has held them.
     expect(await Promise.all(others.map((name) => view.holder(name)))).toEqual([undefined, undefined, undefined]);
     replica.resume();
   });
 
-  it('are asked for also where the grant was another connection’s: its answer got lost, and the line was made anew', async () => {
+  // Fault 14: I5 unavailable
+  it('need a confirmation also when the grant was sent over an earlier connection, whose reply was lost', async () => {
     const name = uniqueName();
     await using before = await Locker.to(redis.url);
     await using after = await Locker.to(redis.url, options);
     const request = {
       name,
-      claim: 'client:1',
+      id: 'client:1',
       kind: 'exclusive' as const,
       permits: 1,
       limit: 0,
@@ -94,7 +96,7 @@ describe('locks that a replica must have', () => {
     replica.resume();
   });
 
-  it('cost one question for all that are asked for at once, and none for a release', async () => {
+  it('cost one WAIT for all that are requested at once, and none for a release', async () => {
     await using locker = await Locker.to(redis.url, options);
     const asked = await view.calls('wait');
     const locks = await Promise.all(Array.from({ length: 50 }, () => locker.acquire(uniqueName())));
@@ -103,7 +105,7 @@ describe('locks that a replica must have', () => {
     expect(await view.calls('wait')).toBe(asked + 1);
   });
 
-  it('end when it does not confirm their renewals: the holder is told by the end of the lease that it has', async () => {
+  it('end when it does not confirm their renewals: the holder learns it by the end of its confirmed lease', async () => {
     const name = uniqueName();
     await using locker = await Locker.to(redis.url, options);
     const lock = await locker.acquire(name, { lease: 1500, renew: true });
@@ -111,13 +113,13 @@ describe('locks that a replica must have', () => {
     replica.pause();
     await until('the loss', () => lock.signal.aborted);
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
-    // The master has the renewals; they do not count.
+    // The master has executed the renewals, but they do not count.
     expect((await view.holder(name))?.expiry ?? expiry + 1).toBeGreaterThan(expiry);
     replica.resume();
     await lock.release();
   });
 
-  it('are handed on to a waiter only when it confirms that, and taken from one that it does not confirm', async () => {
+  it('are handed on to a waiter only when it confirms the grant, and otherwise released', async () => {
     const name = uniqueName();
     await using holder = await Locker.to(redis.url);
     await using waiter = await Locker.to(redis.url, options);
@@ -135,7 +137,7 @@ describe('locks that a replica must have', () => {
     await waiting.value!.release();
   });
 
-  it('are adopted only when it confirms that; what it does not confirm is given back', async () => {
+  it('are adopted only when it confirms the adoption, and otherwise released', async () => {
     await using before = await Locker.to(redis.url, options);
     await using after = await Locker.to(redis.url, options);
     const name = uniqueName();
@@ -156,9 +158,9 @@ describe('locks that a replica must have', () => {
     await adopted.release();
   });
 
-  it('are told of at the start where there are too few, and refused where WAIT is not permitted', async () => {
+  it('are reported at the start if there are too few replicas, and refused if WAIT is not permitted', async () => {
     await using locker = await Locker.to(redis.url, { replicas: { count: 2, timeout: 600 } });
-    expect(locker.log.join()).toMatch(/^1 replicas of .* and 2 are asked for/);
+    expect(locker.log.join()).toMatch(/^1 replicas of .* and 2 are required/);
     await using unable = new Locker(`redis://unable:secret@127.0.0.1:${redis.port}`, options);
     expect(await rejection(unable.client.start())).toMatchObject({ code: 'LOCK_CONFIGURATION' });
   });

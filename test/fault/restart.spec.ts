@@ -8,7 +8,8 @@ import { redisOfEachTest } from './support/one-redis.js';
 describe('a Redis that restarts while others wait', () => {
   const start = redisOfEachTest();
 
-  it('restarted empty: its holder is told, the waiters of all processes get in one by one, tokens go on rising', async () => {
+  // Fault 10: I1, I2, I3, I5 lost
+  it('restarted empty: the holder learns its loss, the waiters of all processes get the lock one by one, and tokens keep increasing', async () => {
     const { redis, view } = await start();
     const name = uniqueName();
     const resource = new GuardedResource();
@@ -35,15 +36,16 @@ describe('a Redis that restarts while others wait', () => {
     await Promise.all(turns);
     expect(order.toSorted((a, b) => a - b)).toEqual(order);
     expect(order[0]).toBeGreaterThan(held.fencingToken);
-    await until('the holder was told', () => held.signal.aborted);
+    await until('the holder knows of the loss', () => held.signal.aborted);
     expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
-    // I1, I2: whatever the late holder still writes is refused.
+    // I1, I2: the later writes of the late holder are refused.
     expect(resource.write(held.fencingToken)).toBe(false);
     await held.release();
     expect(await elsewhere.end()).toEqual({ code: 0, unhandled: [] });
   });
 
-  it('killed with its journal kept: lock and lease survive, the holder renews on, nobody else gets in', async () => {
+  // Fault 11: I1, I2, I5 no loss
+  it('killed with its journal kept: lock and lease survive, the holder keeps renewing, and no waiter gets the lock', async () => {
     const { redis, view } = await start(['--appendonly', 'yes', '--appendfsync', 'always']);
     const name = uniqueName();
     await using holder = await Locker.to(redis.url);

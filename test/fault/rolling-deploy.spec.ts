@@ -10,7 +10,7 @@ import { keys, Monitor, ServerView } from './support/server-view.js';
 
 let redis: RedisServer;
 let view: ServerView;
-/** Far shorter than the wait, so that a test sees it, and far longer than a hand-off. */
+/** Far shorter than the wait, so that a test detects a poll, and far longer than a hand-off. */
 const POLL = 200;
 const WAIT = '15s';
 const ROUNDS = 4;
@@ -37,11 +37,12 @@ describe('two versions of the library whose keys have different layouts, side by
   afterAll(() => Promise.all(versions.map((version) => version.kill())));
   expectNoLeftovers();
 
+  // Fault 37: I1, I2, I3, I5 contended
   it.each([
     ['the new one waits for the old one', 0, 1],
     ['the old one waits for the new one', 1, 0],
   ])(
-    'never hold one lock at once: %s, asks no more often than its poll, and gets a larger token',
+    'never hold one lock at once: %s, polls no more often than `poll`, and gets a larger token',
     async (_, first, second) => {
       const name = uniqueName();
       const resource = new GuardedResource();
@@ -77,7 +78,7 @@ describe('two versions of the library whose keys have different layouts, side by
     ['old', 0, 1],
     ['new', 1, 0],
   ])(
-    'let the other in when the lease of a killed holder of the %s one has ended, not earlier',
+    'let the other version have the lock when the lease of a killed holder of the %s one has ended, not earlier',
     async (_, first, second) => {
       const name = uniqueName();
       await using dying = await start(builds[first]!);
@@ -91,6 +92,7 @@ describe('two versions of the library whose keys have different layouts, side by
     },
   );
 
+  // Fault 37: I1, I2
   it('lose no update of a counter that both add to, and keep their tokens in one order', async () => {
     const name = uniqueName();
     const accepted: Array<{ token: number; version: number }> = [];
@@ -98,7 +100,7 @@ describe('two versions of the library whose keys have different layouts, side by
     await Promise.all(
       versions.map(async (version, index) => {
         for (let round = 0; round < ROUNDS; round++) {
-          // Turn and turn about: neither runs all its rounds before the other has begun.
+          // By turns: neither runs all its rounds before the other has begun.
           await until('the other one', () => accepted.length === 0 || accepted.at(-1)!.version !== index);
           const { token } = await version.acquire('lock', name, { wait: WAIT });
           const before = counter;
@@ -115,10 +117,10 @@ describe('two versions of the library whose keys have different layouts, side by
     expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
   });
 
-  it('know a lock of a layout that nobody knows yet for a lock, and say of what is none that it is none', async () => {
+  it('recognize a lock of an unknown later layout, and report a key that is no lock', async () => {
     const name = uniqueName();
     const [key] = keys.forLock(name);
-    await view.redis.set(key, 'whatever comes to their minds v17', 'PX', 60_000);
+    await view.redis.set(key, 'an unknown record v17', 'PX', 60_000);
     await expect(versions[0]!.acquire('lock', name, { wait: 300 })).rejects.toMatchObject({
       code: 'LOCK_WAIT_TIMEOUT',
     });
@@ -132,7 +134,7 @@ describe('two versions of the library whose keys have different layouts, side by
     await versions[0]!.release('lock');
   });
 
-  it('leave nothing', async () => {
+  it('leave no key', async () => {
     for (const version of versions) expect(await version.end()).toEqual({ code: 0, unhandled: [] });
     await view.expectNothingLeft();
   });
@@ -141,7 +143,7 @@ describe('two versions of the library whose keys have different layouts, side by
 describe('processes with ioredis 5 and with ioredis 6', () => {
   expectNoLeftovers();
 
-  it('share one queue: each hands the lock to the other in its release', async () => {
+  it('share one queue: each release hands the lock to the other', async () => {
     const name = uniqueName();
     await using five = await LockProcess.start({ redis: redis.url, ioredis5: true });
     await using six = await LockProcess.start({ redis: redis.url });

@@ -20,7 +20,7 @@ describe('a master that Sentinel replaces', () => {
     for (const view of views) await view[Symbol.asyncDispose]();
     await group.stop();
   });
-  // Behind the hook above: the test's own line is no leftover.
+  // After the hook above: the test's own connection is no leftover.
   expectNoLeftovers();
 
   async function look(server: RedisServer): Promise<ServerView> {
@@ -40,7 +40,7 @@ describe('a master that Sentinel replaces', () => {
     await view.expectNothingLeft();
   }
 
-  it('killed: a lock that a replica has lives on, its holder renews it there, the waiters keep their order', async () => {
+  it('killed: a lock that a replica has survives, its holder renews it there, and the waiters keep their order', async () => {
     const name = uniqueName();
     const resource = new GuardedResource();
     await using holder = await Locker.to(group.connection);
@@ -76,7 +76,8 @@ describe('a master that Sentinel replaces', () => {
     expect([...holder.log, ...first.log, ...second.log].filter((line) => line.includes('lost'))).toEqual([]);
   });
 
-  it('killed with a lock that no replica has: two may hold it, the old one is told, and its token is refused', async () => {
+  // Fault 14: I1, I2, I3 (ten commands at most), I5 lost
+  it('killed with a lock that no replica has: two may hold it, the first learns its loss, and its token is refused', async () => {
     const name = uniqueName();
     const resource = new GuardedResource();
     await using holder = await Locker.to(group.connection);
@@ -87,26 +88,27 @@ describe('a master that Sentinel replaces', () => {
     expect(resource.write(held.fencingToken)).toBe(true);
     const waiting = other.acquire(name, { wait: '20s' });
     const view = await look(master);
-    // Not that it listens: the sentinels stand still, and do not say where.
+    // It is not subscribed: the sentinels are stopped, and do not say where.
     await until('it waits', async () => (await view.queue(name)).length === 1);
     await master.kill();
     const now = await look(await group.masterLost());
     const lock = await waiting;
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
     expect(resource.write(lock.fencingToken)).toBe(true);
-    await until('the old holder was told', () => held.signal.aborted);
-    // By an answer, and so before its lease was over.
+    await until('the old holder knows of the loss', () => held.signal.aborted);
+    // By a reply, and so before its lease was over.
     expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     expect(resource.write(held.fencingToken)).toBe(false);
     await held.release();
     expect(lock.isHeld).toBe(true);
     await lock.release();
-    // It cost few commands, and nothing is left: one renewal that answers 'lost', one question, the releases, and some that met the failover.
+    // It cost few commands, and nothing is left: one renewal with reply 'lost', one acquire, the releases, and some that failed in the failover.
     expect(await now.calls('evalsha')).toBeLessThanOrEqual(10);
     await expectNothingLeft(now, holder, other);
   });
 
-  it('killed with a hand-off that no replica has: whoever got the lock is told, and the forgotten release costs the rest of the lease', async () => {
+  // Fault 14: I1, I2, I3, I5 lost, contended
+  it('killed with a hand-off that no replica has: the new holder learns its loss, and the forgotten release costs the rest of the lease', async () => {
     const name = uniqueName();
     const resource = new GuardedResource();
     await using holder = await Locker.to(group.connection);
@@ -126,10 +128,10 @@ describe('a master that Sentinel replaces', () => {
     expect(resource.write(lock.fencingToken)).toBe(true);
     await master.kill();
     const now = await look(await group.masterLost());
-    await until('it was told', () => lock.signal.aborted);
+    await until('it knows of the loss', () => lock.signal.aborted);
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     await lock.release();
-    // What was released is held again, by nobody, until its lease is over. (Waited for, since sentinels close the connections of a new master.)
+    // The released lock is taken again, without a holder, until its lease is over. (Waited for, since sentinels close the connections of a new master.)
     expect(await now.holder(name)).toMatchObject({ claim: before.claim, token: before.token });
     await expect(waiter.acquire(name, { wait: '2s' })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
     await now.redis.del(keys.forLock(name)[0]);
@@ -140,7 +142,8 @@ describe('a master that Sentinel replaces', () => {
     await expectNothingLeft(now, holder, waiter);
   });
 
-  it('by hand, alive and writable as before: commands and messages leave it as soon as a sentinel says so', async () => {
+  // Fault 15: I1, I3 (nothing reaches the old master)
+  it('replaced by hand, still alive and writable: clients leave it as soon as a sentinel reports the new master', async () => {
     const name = uniqueName();
     await using holder = await Locker.to(group.connection);
     await using waiter = await Locker.to(group.connection);
@@ -160,14 +163,14 @@ describe('a master that Sentinel replaces', () => {
     const lock = await waiting;
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
     expect(await now.holder(name)).toMatchObject({ token: lock.fencingToken });
-    // The old one was not asked: for it nothing has happened since.
+    // The old one got no request: nothing has changed there since.
     expect(await old.holder(name)).toMatchObject({ token: held.fencingToken });
     await lock.release();
     expect(await old.calls('evalsha')).toBe(asked);
     await expectNothingLeft(now, holder, waiter);
   });
 
-  it('stopped, replaced and awake again: what it still had to do is believed by nobody', async () => {
+  it('stopped, replaced and awake again: no client uses the grants that it still executes', async () => {
     const name = uniqueName();
     await using holder = await Locker.to(group.connection, { commandTimeout: 500 });
     await using waiter = await Locker.to(group.connection, { commandTimeout: 500 });
@@ -179,8 +182,8 @@ describe('a master that Sentinel replaces', () => {
     await copied(old);
     const before = (await old.holder(name))!;
     master.pause();
-    // It goes into the stopped server, and is executed when that wakes up: the old master hands the lock to the waiter.
-    const stale = holder.backend.release({ name, claim: before.claim }).catch(() => undefined);
+    // The release goes to the stopped server and is executed when it wakes up: the old master hands the lock to the waiter.
+    const stale = holder.backend.release({ name, id: before.claim }).catch(() => undefined);
     const now = await look(await group.masterLost());
     await stale;
     await now.queued(name, 1);
@@ -203,7 +206,7 @@ describe('a master that Sentinel replaces', () => {
 describe('a message from another server than the commands’ one', () => {
   expectNoLeftovers();
 
-  it('is no grant until that one has confirmed it', async () => {
+  it('is no grant until the commands’ server has confirmed it', async () => {
     const name = uniqueName();
     await using server = await startRedis();
     await using replaced = await startRedis();
@@ -218,9 +221,9 @@ describe('a message from another server than the commands’ one', () => {
     const token = await old.now();
     const [record] = keys.forLock(name);
     const grant = `${claim} ${token} ${token} ${token} 3000 ${record}`;
-    // Its subscription comes and goes: the commands' server says that nobody listens.
+    // Its subscription is on the other server: the commands' server reports no listener.
     await until(
-      'it was told',
+      'the message was sent',
       async () => (await old.redis.publish(keys.channels + claim.split(':')[0]!, grant)) === 1,
     );
     await until('it asked the other one', async () => (await view.calls('evalsha')) > calls);

@@ -19,7 +19,7 @@ describe('sentinels', () => {
   });
   expectNoLeftovers();
 
-  /** Locks as soon as a connection is there; until then every answer is that of an outage. */
+  /** Locks as soon as there is a connection; until then every call rejects as in an outage. */
   const locks = (locker: Locker): Promise<boolean> =>
     until('it locks', async () => {
       try {
@@ -31,7 +31,7 @@ describe('sentinels', () => {
       }
     });
 
-  it('are reached with what ioredis was given for them, TLS and addresses behind a NAT included', () => {
+  it('are reached with the options of ioredis for sentinels, including TLS and addresses behind a NAT', () => {
     const given = {
       ...group.connection,
       password: 'secret',
@@ -47,7 +47,7 @@ describe('sentinels', () => {
     }
   });
 
-  it('that do not know the master’s name say so, and are refused when they are none at all', async () => {
+  it('that do not know the name of the master are reported so, and a server that is no sentinel is refused', async () => {
     await using locker = new Locker({ ...group.connection, name: 'other' }, { commandTimeout: 500 });
     await expect(locker.client.start()).rejects.toThrow(/No such master/);
     expect(() => new Locker({ sentinels: [{ host: '127.0.0.1' }] })).toThrow(/sentinels need/);
@@ -68,7 +68,7 @@ describe('sentinels', () => {
     expect(noise.mock.calls).toEqual([]);
   });
 
-  it('that are all down at the start are an outage, told in bounded time, which ends by itself', async () => {
+  it('that are all down at the start are an outage, which is reported in bounded time and ends by itself', async () => {
     const port = await freePort();
     await using locker = new Locker(
       { sentinels: [{ host: '127.0.0.1', port }], name: 'locks' },
@@ -88,7 +88,7 @@ describe('sentinels', () => {
     await locks(locker);
   });
 
-  it('that go later are not missed while the master lives, and nothing is said of them; then locks are unavailable', async () => {
+  it('that stop later change nothing and are not logged while the master lives; after that locks are unavailable', async () => {
     const noise = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     await using locker = await Locker.to(group.connection, { commandTimeout: 500 });
     await group.sentinels[0]!.kill();
@@ -97,7 +97,7 @@ describe('sentinels', () => {
     await group.sentinels[2]!.kill();
     await (await locker.acquire('no sentinel')).release();
     await Promise.all(group.servers.map((server) => server.kill()));
-    await expect(locker.acquire('nobody', { wait: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await expect(locker.acquire('unreachable', { wait: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     // Also while it looks for a master.
     await locker.client.shutdown(0);
     expect(noise.mock.calls).toEqual([]);
@@ -114,7 +114,7 @@ describe('sentinels and a master with passwords', () => {
   afterAll(() => group.stop());
   expectNoLeftovers();
 
-  it('are reached with both, given as ioredis options or with a client of ioredis', async () => {
+  it('are reached with both passwords, given as ioredis options or with a client of ioredis', async () => {
     await using byOptions = await Locker.to(group.connection);
     await using byClient = await Locker.to(new Redis({ ...group.connection, lazyConnect: true }));
     const name = uniqueName();
@@ -127,7 +127,7 @@ describe('sentinels and a master with passwords', () => {
   it.each([
     ['the master', { password: 'wrong' }],
     ['the sentinels', { sentinelPassword: 'wrong' }],
-  ])('refuse a wrong one of %s at start, without naming it', async (_, wrong) => {
+  ])('refuse a wrong password of %s at start, without showing it', async (_, wrong) => {
     await using locker = new Locker({ ...group.connection, ...wrong }, { commandTimeout: 500 });
     const error = await rejection(locker.client.start());
     expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });

@@ -9,7 +9,7 @@ import { keys, Monitor, ServerView } from './support/server-view.js';
 /** There is no such policy. */
 const exists = (policy: string): boolean => policy !== 'allkeys-ttl';
 
-describe('a Redis that is there but refuses', () => {
+describe('a Redis that runs but refuses commands', () => {
   let redis: RedisServer;
   let view: ServerView;
   const start = redisOfEachTest();
@@ -17,9 +17,10 @@ describe('a Redis that is there but refuses', () => {
     ({ redis, view } = await start(['--busy-reply-threshold', '20']));
   });
 
-  describe('for want of memory', () => {
+  describe('because it is out of memory', () => {
+    // Fault 21: I1, I2, I5 lost
     it.each(['lru', 'lfu', 'random', 'ttl'].flatMap((how) => [`volatile-${how}`, `allkeys-${how}`]).filter(exists))(
-      'warns at start of maxmemory-policy %s; tells the holder whose lock was evicted, and the next token is higher',
+      'warns at start of maxmemory-policy %s; the holder of an evicted lock learns its loss, and the next token is larger',
       async (policy) => {
         const name = uniqueName();
         const resource = new GuardedResource();
@@ -50,7 +51,8 @@ describe('a Redis that is there but refuses', () => {
       },
     );
 
-    it('answers unavailable, not uncertain, to an acquire; releases and hands on what was held before', async () => {
+    // Fault 22: I1, I5 unavailable
+    it('rejects an acquire as unavailable, not uncertain, and still releases and hands on held locks', async () => {
       await using locker = await Locker.to(redis.url);
       await using other = await Locker.to(redis.url);
       const [first, second] = [await locker.acquire('full:1'), await locker.acquire('full:2')];
@@ -73,9 +75,42 @@ describe('a Redis that is there but refuses', () => {
     });
   });
 
+  describe('because it is out of memory, for a lock that was renewed', () => {
+    it('reports the renewed lease to other callers, not the one before', async () => {
+      await using locker = await Locker.to(redis.url);
+      await using other = await Locker.to(redis.url);
+      const lock = await locker.acquire('full:4', { lease: 400 });
+      await view.redis.config('SET', 'maxmemory', '100kb');
+      await lock.renew('1m');
+      // The record still has the first lease: there was no memory to write another one.
+      const { expiry } = (await view.holder('full:4'))!;
+      await until('the first lease is over', () => Date.now() > expiry);
+      const error = await rejection(other.acquire('full:4', { wait: 0 }));
+      expect(error).toMatchObject({ code: 'LOCK_CONTENDED' });
+      expect((error as { retryAfter?: number }).retryAfter).toBeGreaterThan(50_000);
+      expect((await other.client.views.inspect('full:4')).holders[0]!.leaseLeft).toBeGreaterThan(50_000);
+      await view.redis.config('SET', 'maxmemory', '0');
+      await lock.release();
+    });
+
+    it('keeps that lease when it is renewed for less after there is memory again (G2)', async () => {
+      await using locker = await Locker.to(redis.url);
+      const lock = await locker.acquire('full:5', { lease: 2_000 });
+      await view.redis.config('SET', 'maxmemory', '100kb');
+      await lock.renew('1m');
+      await view.redis.config('SET', 'maxmemory', '0');
+      await lock.renew('2s');
+      expect(lock.remaining).toBeGreaterThan(50_000);
+      // The lease that the holder counts on, and not less.
+      expect(await view.redis.pttl('lock:{full:5}')).toBeGreaterThanOrEqual(Math.floor(lock.remaining));
+      await lock.release();
+    });
+  });
+
   describe('because it is a replica or has too few', () => {
-    it('leaves a server that was made a replica, retries within the wait, and locks when it is a primary again', async () => {
-      // A primary that waits for more replicas keeps this one waiting.
+    // Fault 23: I3 (on new connections), I5 unavailable
+    it('reconnects when the server was made a replica, retries within the wait, and locks when it is a primary again', async () => {
+      // A primary that waits for more replicas delays this one.
       await using primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
       await using locker = await Locker.to(redis.url, { commandTimeout: 300 });
       await view.redis.replicaof('127.0.0.1', primary.port);
@@ -88,7 +123,7 @@ describe('a Redis that is there but refuses', () => {
       await until('it made two connections', async () => (await view.connections()) >= connections + 2);
       expect(waiting.error).toBeUndefined();
       expect(waiting.settled).toBe(false);
-      // Asked ten times a second at most, on each of them at least once.
+      // At most ten requests a second, and at least one on each connection.
       const asked = (await view.calls('evalsha')) - calls;
       expect(asked).toBeGreaterThanOrEqual(2);
       await view.redis.replicaof('NO', 'ONE');
@@ -98,7 +133,8 @@ describe('a Redis that is there but refuses', () => {
       await view.expectNothingLeft();
     });
 
-    it('is told by a server that is a replica from the start, and a client of it locks as soon as it is one no more', async () => {
+    // Fault 23: I5 unavailable
+    it('is reported for a server that is a replica from the start, and a client of it locks as soon as it is a primary', async () => {
       await using primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
       await view.redis.replicaof('127.0.0.1', primary.port);
       await until('the replica follows', async () => (await view.redis.info('replication')).includes('link_status:up'));
@@ -110,20 +146,21 @@ describe('a Redis that is there but refuses', () => {
       await (await locker.acquire('read-only', { wait: '15s' })).release();
     });
 
-    it('answers unavailable, not uncertain, where writes need replicas that are not there', async () => {
+    // Fault 24: I3, I5 unavailable, no loss
+    it('rejects as unavailable, not uncertain, when writes need replicas that are missing', async () => {
       await using locker = await Locker.to(redis.url, { commandTimeout: 500 });
       const held = await locker.acquire('before', { lease: 2000, renew: true });
-      const given = await locker.acquire('given back meanwhile', { lease: '1m' });
+      const given = await locker.acquire('released late', { lease: '1m' });
       await view.redis.config('SET', 'min-replicas-to-write', 1);
       const error = await rejection(locker.acquire('alone', { wait: '15s' }));
       expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false, key: 'alone' });
       expect(error.message).toContain('NOREPLICAS');
       expect(held.isHeld).toBe(true);
-      // Nothing is written, so nothing is given back either; it is tried again.
+      // No write is possible, so no release either; it is tried again.
       await given.release();
-      expect(await view.holder('given back meanwhile')).toMatchObject({ token: given.fencingToken });
+      expect(await view.holder('released late')).toMatchObject({ token: given.fencingToken });
       await view.redis.config('SET', 'min-replicas-to-write', 0);
-      await until('its release', async () => (await view.holder('given back meanwhile')) === undefined);
+      await until('its release', async () => (await view.holder('released late')) === undefined);
       // A refused renewal is no loss: it is tried again well inside the lease.
       const { expiry } = (await view.holder('before'))!;
       await until('a renewal', async () => (await view.holder('before'))!.expiry > expiry);
@@ -134,7 +171,8 @@ describe('a Redis that is there but refuses', () => {
     });
   });
 
-  it('is asked again until the wait is over while an endless script keeps it busy, and grants when that was killed', async () => {
+  // Fault 25: I3, I5 unavailable
+  it('is asked again within the wait while an endless script keeps it busy, and grants when the script was killed', async () => {
     await using locker = await Locker.to(redis.url);
     await using busy = await ServerView.of(redis);
     const endless = rejection(busy.redis.eval('while true do end', 0));
@@ -157,7 +195,8 @@ describe('a Redis that is there but refuses', () => {
     await waiting.value!.release();
   });
 
-  it('loses its scripts without anybody noticing: acquire, hand-off, renewal and release go on', async () => {
+  // Fault 27: I1, I5 no error
+  it('loses its scripts without an effect on callers: acquire, hand-off, renewal and release go on', async () => {
     await using locker = await Locker.to(redis.url);
     await using other = await Locker.to(redis.url);
     const flush = (): Promise<unknown> => view.redis.script('FLUSH');
@@ -179,11 +218,12 @@ describe('a Redis that is there but refuses', () => {
   });
 
   describe('because something else is on the key', () => {
+    // Fault 32: I3, I5 configuration
     it.each([
       ['a hash instead of the lock', 0, (key: string) => view.redis.hset(key, 'a', 'b')],
       ['a foreign string instead of the lock', 0, (key: string) => view.redis.set(key, 'mine')],
       ['a list instead of the queue', 1, (key: string) => view.redis.rpush(key, 'a')],
-    ])('says which lock has %s, at once, and changes nothing', async (_, index, put) => {
+    ])('reports the lock with %s at once, and changes nothing', async (_, index, put) => {
       const name = uniqueName();
       await using locker = await Locker.to(redis.url);
       const key = keys.forLock(name)[index]!;
@@ -197,7 +237,8 @@ describe('a Redis that is there but refuses', () => {
       await (await locker.acquire(name)).release();
     });
 
-    it('is a loss to the holder whose lock was overwritten, and no matter of the locks renewed with it', async () => {
+    // Fault 32: I5 lost
+    it('is a loss for the holder whose lock was overwritten, and does not affect the locks renewed with it', async () => {
       const [overwritten, neighbour] = [uniqueName(), uniqueName()];
       await using locker = await Locker.to(redis.url);
       const lost = await locker.acquire(overwritten, { lease: 1500, renew: true });
@@ -215,7 +256,7 @@ describe('a Redis that is there but refuses', () => {
       await view.redis.del(key);
     });
 
-    it('is told to a waiter that stands in the queue already, not taken for silence', async () => {
+    it('is reported to a waiter that is in the queue already, not treated as silence', async () => {
       const name = uniqueName();
       await using locker = await Locker.to(redis.url);
       await using other = await Locker.to(redis.url, { poll: 200 });
@@ -230,7 +271,7 @@ describe('a Redis that is there but refuses', () => {
     });
   });
 
-  it('hears no more of a caller that gave up: its place in the queue goes, and no poll of it comes', async () => {
+  it('gets no more requests of a caller that gave up: its place in the queue ends, and it polls no more', async () => {
     const name = uniqueName();
     await using locker = await Locker.to(redis.url);
     await using other = await Locker.to(redis.url, { poll: 100 });
@@ -246,7 +287,7 @@ describe('a Redis that is there but refuses', () => {
     expect((await waits[0]!).message).toBe('enough');
     expect((await waits[1]!).message).toBe('enough');
     expect(await waits[2]).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
-    // Their entries are gone, by themselves, and no poll of theirs comes any more.
+    // Their entries have ended by themselves, and they poll no more.
     await until('the queue is empty', async () => (await view.queue(name)).length === 0);
     await using monitor = await Monitor.of(view);
     const end = performance.now() + 300;

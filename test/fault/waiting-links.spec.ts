@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { LockHandle } from '../../lib/core/lock-handle.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
@@ -14,31 +15,36 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
   let view: ServerView;
   oneRedis((started) => ({ redis, view } = started));
 
+  // Fault 5: I1, I3 (before the ghost's lease is over), I5 uncertain
   it.each([
     ['and the connection is reset', (proxy: TcpProxy) => proxy.reset()],
-    ['and nothing more is heard', () => undefined],
-  ])('says uncertain when the reply of an acquire is lost %s, and takes the ghost back itself', async (_, then) => {
-    const name = uniqueName();
-    await using proxy = await TcpProxy.to(redis.port);
-    await using locker = await Locker.to(proxy.url, { commandTimeout: COMMAND_TIMEOUT });
-    await using other = await Locker.to(redis.url);
-    proxy.dropReplies();
-    const refused = rejection(locker.acquire(name, { lease: '1m' }));
-    const ghost = await until('the server granted it', () => view.holder(name));
-    const next = other.acquire(name, { wait: '15s' });
-    await view.queued(name, 1);
-    then(proxy);
-    expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
-    await proxy.heal();
-    // Far earlier than the ghost's lease: its release was sent behind it and handed the lock on.
-    const lock = await next;
-    expect(lock.fencingToken).toBeGreaterThan(ghost.token);
-    expect(lock.fencingToken).toBeLessThan(ghost.expiry * 1000);
-    await lock.release();
-  });
+    ['and no more bytes arrive', () => undefined],
+  ])(
+    'rejects as uncertain when the reply to an acquire is lost %s, and releases the ghost lock itself',
+    async (_, then) => {
+      const name = uniqueName();
+      await using proxy = await TcpProxy.to(redis.port);
+      await using locker = await Locker.to(proxy.url, { commandTimeout: COMMAND_TIMEOUT });
+      await using other = await Locker.to(redis.url);
+      proxy.dropReplies();
+      const refused = rejection(locker.acquire(name, { lease: '1m' }));
+      const ghost = await until('the server granted it', () => view.holder(name));
+      const next = other.acquire(name, { wait: '15s' });
+      await view.queued(name, 1);
+      then(proxy);
+      expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+      await proxy.heal();
+      // Far earlier than the ghost's lease: its release was sent behind it and handed the lock on.
+      const lock = await next;
+      expect(lock.fencingToken).toBeGreaterThan(ghost.token);
+      expect(lock.fencingToken).toBeLessThan(ghost.expiry * 1000);
+      await lock.release();
+    },
+  );
 
   describe('of a subscription', () => {
-    it('asks again as soon as a killed subscription is back, and is then served by the release itself', async () => {
+    // Fault 30: I1, I3 (one message)
+    it('makes a waiter ask again as soon as a killed subscription is back, and the release itself grants it the lock', async () => {
       const name = uniqueName();
       await using holder = await Locker.to(redis.url);
       await using waiter = await Locker.to(redis.url);
@@ -57,7 +63,8 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
       await lock.release();
     });
 
-    it('gets a lock that was freed while nobody could be told, by the poll, with the subscription still down', async () => {
+    // Fault 30: I3
+    it('lets a waiter get a lock by its poll that was freed while the subscription was down', async () => {
       const name = uniqueName();
       await using proxy = await TcpProxy.to(redis.port);
       await using holder = await Locker.to(redis.url);
@@ -67,7 +74,10 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
       await view.queued(name, 1);
       await proxy.refuse();
       proxy.reset();
-      await until('the subscription is gone', async () => (await view.listeners(held.hold.claim.claim)) === 0);
+      await until(
+        'the subscription is gone',
+        async () => (await view.listeners(LockHandle.holdOf(held).claim.id)) === 0,
+      );
       await held.release();
       const lock = await next;
       expect(lock.isHeld).toBe(true);
@@ -75,7 +85,8 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
       await lock.release();
     });
 
-    it('fetches a grant that went into a half-open subscription, by the poll, and replaces the subscription', async () => {
+    // Fault 30: I1 (same token), I3
+    it('lets a waiter fetch by its poll a grant that was sent to a half-open subscription, and replaces the subscription', async () => {
       const name = uniqueName();
       await using proxy = await TcpProxy.to(redis.port);
       await using holder = await Locker.to(redis.url);
@@ -98,7 +109,7 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
       await proxy.heal();
     });
 
-    it('finds a half-open subscription while it waits, and makes a new one, also when that one is met with silence at first', async () => {
+    it('is detected while a waiter waits, and replaced by a new one, also if the new one gets no reply at first', async () => {
       const name = uniqueName();
       await using proxy = await TcpProxy.to(redis.port);
       await using holder = await Locker.to(redis.url);
@@ -110,13 +121,13 @@ describe('a waiter and a link that breaks, stalls or loses bytes', () => {
       const next = waiter.acquire(name, { wait: '15s' });
       const [claim] = await view.queued(name, 1);
       proxy.swallow();
-      await until('the dead line was replaced', () => proxy.accepted === 2);
-      // The server has not been told of the end of the first one: only its own end tells.
+      await until('the dead connection was replaced', () => proxy.accepted === 2);
+      // The server has not noticed the end of the first one: only its own end shows it.
       expect(await view.listeners(claim!)).toBe(1);
       await view.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       expect(await view.listeners(claim!)).toBe(0);
       await proxy.heal();
-      await until('somebody listens again', async () => (await view.listeners(claim!)) === 1);
+      await until('the client listens again', async () => (await view.listeners(claim!)) === 1);
       await view.queued(name, 1);
       await held.release();
       await (await next).release();

@@ -34,7 +34,7 @@ async function scene(rules: readonly string[]): Promise<Scene> {
     log,
     client() {
       const backend = new RedisBackend({ redis: { port: server.port, username: 'locks', password: 'secret' }, log });
-      const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100, maxLocalHandoffs: 16 }, log);
+      const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100 }, log);
       closing.push(() => client.shutdown(0));
       return client;
     },
@@ -53,7 +53,7 @@ async function everything({ admin, client }: Scene): Promise<void> {
   await expect(other.acquire('acl', options({ wait: 50 }))).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
   await first.renew();
 
-  // Three callers behind one claim: the first is called by the release of another process, the last one gets the lock inside its own.
+  // Three callers behind one claim: the first gets the lock by the release of another process, the last one inside its own process.
   const waiting = [1, 2, 3].map(() => other.acquire('acl', options()));
   while ((await admin.exists('lock:{acl}:1:queue')) === 0);
   // Without the scripts in its cache the server needs EVAL.
@@ -64,7 +64,7 @@ async function everything({ admin, client }: Scene): Promise<void> {
     const lock = await turn;
     expect(lock.fencingToken).toBeGreaterThan(token);
     token = lock.fencingToken;
-    // Answered behind everything that was sent for it before.
+    // Its reply comes after those of all earlier commands.
     await lock.renew();
     await lock.release();
   }
@@ -73,7 +73,7 @@ async function everything({ admin, client }: Scene): Promise<void> {
   const writer = one.acquire('acl', options());
   for (const reader of readers) await reader.release();
   await (await writer).release();
-  // What stands beside a record that was evicted is cleared away.
+  // The keys that belong to an evicted record are removed.
   await one.acquire('acl', options({ limit: 1 }));
   await admin.del('lock:{acl}');
   await (await other.acquire('acl', options({ limit: 1 }))).release();
@@ -102,7 +102,7 @@ describe('the smallest ACL of docs/guarantees.md', () => {
     const place = await scene(documentedRules());
     await everything(place);
     const refused = (await place.admin.acl('LOG')) as string[][];
-    // ioredis tells newer servers its name, and bears it when it may not.
+    // ioredis sends its name to newer servers, and ignores a refusal.
     expect(refused.filter((entry) => !entry.includes('client|setinfo'))).toEqual([]);
     expect(place.log.lines).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('the smallest ACL of docs/guarantees.md', () => {
     expect(await listed(client)).toEqual(['acl']);
   });
 
-  it('allows to renew in a Redis that is out of memory', async () => {
+  it('allows renewals in a Redis that is out of memory', async () => {
     const place = await scene(documentedRules());
     const client = place.client();
     await client.start();
@@ -134,7 +134,7 @@ describe('the smallest ACL of docs/guarantees.md', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('is the smallest: nothing in it is granted for nothing', async () => {
+  it('is the smallest: every permission in it is needed', async () => {
     const place = await scene(documentedRules());
     await everything(place);
     const stats = await place.admin.info('commandstats');
@@ -154,7 +154,7 @@ describe('the smallest ACL of docs/guarantees.md', () => {
     await expect(place.admin.acl('DRYRUN', 'locks', 'PUBLISH', 'other', 'x')).resolves.toMatch(/no permissions/);
   });
 
-  it('lets the start fail with what is missing, where the handshake can tell', async () => {
+  it('makes the start fail with the missing permission, if the handshake can detect it', async () => {
     const place = await scene(documentedRules().filter((rule) => rule !== '+time'));
     await expect(place.client().start()).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
@@ -163,7 +163,7 @@ describe('the smallest ACL of docs/guarantees.md', () => {
   });
 
   it('is enough for a node of a quorum; with restartGuard the start fails without +info', async () => {
-    // ioredis prints that it goes on without.
+    // ioredis logs that it goes on without it.
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     for (const [rules, refused] of [
       [documentedRules(), false],

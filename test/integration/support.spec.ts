@@ -8,7 +8,7 @@ import { sharedRedisUrl, startRedis } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { forkWorker } from '../support/worker.js';
 
-/** Sends one inline command and answers the reply's text. */
+/** Sends one inline command and returns the text of the reply. */
 async function ask(port: number, command: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.setEncoding('utf8').write(`${command}\r\n`);
@@ -32,7 +32,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 describe('a redis-server of the tests', () => {
-  it('answers as soon as it has started, and is gone with its files after stop()', async () => {
+  it('responds as soon as it has started, and is removed with its files after stop()', async () => {
     const redis = await startRedis();
     expect(await ask(redis.port, 'PING')).toBe('+PONG');
     const { pid, directory } = redis;
@@ -50,7 +50,7 @@ describe('a redis-server of the tests', () => {
     expect(await ask(redis.port, 'EXISTS name')).toBe(':0');
   });
 
-  it('stands still between pause() and resume()', async () => {
+  it('does not respond between pause() and resume()', async () => {
     await using redis = await startRedis();
     redis.pause();
     const answer = ask(redis.port, 'PING');
@@ -60,13 +60,13 @@ describe('a redis-server of the tests', () => {
     expect(await answer).toBe('+PONG');
   });
 
-  it('takes users from an ACL file', async () => {
+  it('reads users from an ACL file', async () => {
     await using redis = await startRedis({ acl: 'user default off\nuser app on >secret ~* +@all' });
     expect(await ask(redis.port, 'PING')).toMatch(/^-NOAUTH/);
     expect(await ask(redis.port, 'AUTH app secret')).toBe('+OK');
   });
 
-  it('says why it did not start', async () => {
+  it('reports why it did not start', async () => {
     await expect(startRedis({ args: ['--no-such-option', 'x'] })).rejects.toThrow(/no-such-option/);
   });
 
@@ -91,7 +91,7 @@ const gone = async (pid: number): Promise<void> => {
 describe('a TCP proxy before Redis', () => {
   const port = Number(new URL(sharedRedisUrl()).port || 6379);
 
-  it('lets bytes through, and swallows both ways on command', async () => {
+  it('passes bytes through, and drops both directions on command', async () => {
     await using proxy = await TcpProxy.to(port);
     const socket = connect(proxy.port, '127.0.0.1').setEncoding('utf8');
     expect(await reply(socket, 'PING')).toBe('+PONG');
@@ -130,7 +130,7 @@ describe('a TCP proxy before Redis', () => {
     socket.destroy();
   });
 
-  it('hangs up on clients whose commands still arrive, late', async () => {
+  it('hangs up on clients, and delivers their commands late', async () => {
     await using proxy = await TcpProxy.to(port);
     const name = `support:${process.pid}:late`;
     const socket = connect(proxy.port, '127.0.0.1').setEncoding('utf8');
@@ -146,7 +146,7 @@ describe('a TCP proxy before Redis', () => {
     while (proxy.connections > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('refuses new connections, resets open ones, and heals on the same port', async () => {
+  it('refuses new connections, resets open ones, and recovers on the same port', async () => {
     await using proxy = await TcpProxy.to(port);
     const socket = connect(proxy.port, '127.0.0.1').setEncoding('utf8');
     expect(await reply(socket, 'PING')).toBe('+PONG');
@@ -164,7 +164,7 @@ describe('a TCP proxy before Redis', () => {
 });
 
 describe('a worker process', () => {
-  it('inherits the shared Redis, answers messages, and is gone after kill()', async () => {
+  it('inherits the shared Redis, replies to messages, and has ended after kill()', async () => {
     await using worker = forkWorker('echo');
     worker.send({ hello: 1 });
     expect(await worker.message()).toEqual({ echo: { hello: 1 }, redis: sharedRedisUrl() });

@@ -1,21 +1,22 @@
-/**
- * What spin is asked. A scenario is explored whole, with every protection in place: each property must hold. Then its mutants: one
- * protection is taken away (-D), and spin must find the property broken that it stands for.
+/** The checks of spin. A scenario is explored completely, with every protection: each property must hold. Then its mutants: one
+ * protection is removed (-D), and spin must find its property broken.
  */
 
 /** How each property shows in pan's report: a piece of its assertion. */
 export const properties = {
-  'one holder, and nobody believes in a lease that he has not': /now<valid\[/,
+  'one holder, and no client believes in a lease that it has not': /now<valid\[/,
   'tokens increase': /htok>maxtok/,
   'no live waiter is overtaken': /arr\[i\]<arr\[/,
   'no waiter is lost': /asksoon\[|acceptance cycle/,
   'a dead waiter costs one claim window at most': /posthumous\[/,
-  'no lease runs out for nobody': /rel\[holder\]/,
-  'nobody waits behind himself': /holder==x/,
+  'no lease runs without a holder': /rel\[holder\]/,
+  'no claim waits behind itself': /holder==x/,
   'no update is lost': /value==seen/,
-  'nobody beside a writer, no more permits than there are': /wants\[i\]==wants\[|live\+weight\[/,
-  'whoever fits is not kept waiting': /kind==wants\[\(q\[i\]-1\)\]/,
-  'what comes back is there for others': /used==live/,
+  'no other holder beside a writer, no more permits than there are': /wants\[i\]==wants\[|live\+weight\[/,
+  'a waiter that fits does not wait': /kind==wants\[\(q\[i\]-1\)\]/,
+  'released permits are free for others': /used==live/,
+  'a hold lasts as requested, or its holder learns its loss': /owed\[/,
+  'a waiter behind a dead holder asks when its lease is over': /askat\[/,
 };
 
 /**
@@ -23,7 +24,7 @@ export const properties = {
  * @typedef {object} Mutant
  * @property {string} without the flag: what is taken away
  * @property {Property} breaks
- * @property {string} title what is missing, and where it stands
+ * @property {string} title what is missing, and in which file it is
  * @property {string[]} [flags] beside those of the scenario
  * @typedef {object} Scenario
  * @property {'handoff' | 'live' | 'sharing'} model
@@ -41,18 +42,18 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_SENT',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
-        title: 'a lease counted from the answer, not from the sending of the question (replies.ts)',
+        breaks: 'one holder, and no client believes in a lease that it has not',
+        title: 'a lease counted from the reply, not from the sending of the request (replies.ts)',
       },
       {
         without: 'NO_AGEBOUND',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
+        breaks: 'one holder, and no client believes in a lease that it has not',
         title: 'a pushed grant counted from the moment it is read (redis-backend.ts, server-clock.ts)',
       },
       {
         without: 'NO_OWNER',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
-        title: 'a release that frees whatever is held (release.lua)',
+        breaks: 'one holder, and no client believes in a lease that it has not',
+        title: 'a release that frees the lock of another holder (release.lua)',
       },
       {
         without: 'NO_REGISTER',
@@ -74,7 +75,7 @@ export const scenarios = [
       {
         without: 'NO_SERVEFIRST',
         breaks: 'no live waiter is overtaken',
-        title: 'a free lock that is given to whoever asks first, whoever stands in the queue (acquire.lua)',
+        title: 'a free lock that is granted to the next request, past the queue (acquire.lua)',
       },
       {
         without: 'NO_PLACE',
@@ -91,8 +92,8 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_CLAIMID',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
-        title: 'a message taken for whichever claim is open (lock-client.ts)',
+        breaks: 'one holder, and no client believes in a lease that it has not',
+        title: 'a message taken for any open claim (lock-client.ts)',
       },
     ],
   },
@@ -102,9 +103,9 @@ export const scenarios = [
     flags: ['-DN=3', '-DUNHEARD_FIRST', '-DMAXT=2', '-DNOTOKENS', '-DWINDOW=1'],
     mutants: [
       {
-        without: 'NO_ASKED',
+        without: 'NO_POLLING',
         breaks: 'no live waiter is overtaken',
-        title: 'a first waiter passed over because nobody listens for it yet (acquire.lua, ADR 0033)',
+        title: 'a first waiter skipped because its client is not subscribed yet (acquire.lua, ADR 0011)',
       },
     ],
   },
@@ -116,13 +117,13 @@ export const scenarios = [
       {
         without: 'NO_KEEP',
         breaks: 'no waiter is lost',
-        title: 'a waiter that nobody listens for thrown out of the queue (serve.lua)',
+        title: 'a waiter without a subscription removed from the queue (serve.lua)',
       },
     ],
   },
   {
     model: 'handoff',
-    title: 'a client that dies, waiting or holding, its line cut or half-open',
+    title: 'a client that dies, waiting or holding, its connection cut or half-open',
     flags: ['-DM=2', '-DBUSY=1', '-DF_CRASH', '-DWINDOW=1', '-DNOTOKENS'],
     mutants: [
       {
@@ -131,9 +132,9 @@ export const scenarios = [
         title: 'a hand-off that does not ask who listens (serve.lua)',
       },
       {
-        without: 'NO_DEAFAFTER',
+        without: 'NO_UNREACHABLEAFTER',
         breaks: 'a dead waiter costs one claim window at most',
-        title: 'a waiter that did not take its grant up and is granted the lock again (serve.lua)',
+        title: 'a waiter that did not confirm its grant and is granted the lock again (serve.lua)',
       },
       {
         without: 'NO_WINDOW',
@@ -149,17 +150,17 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_NOTAFTER',
-        breaks: 'no lease runs out for nobody',
-        title: 'questions that are answered however late they are read (acquire.lua)',
+        breaks: 'no lease runs without a holder',
+        title: 'acquires that are executed no matter how late they are read (acquire.lua)',
       },
       {
         without: 'NO_LATERELEASE',
-        breaks: 'no lease runs out for nobody',
-        title: 'no second release behind a question that went unanswered (releases.ts)',
+        breaks: 'no lease runs without a holder',
+        title: 'no second release after an acquire without a reply (releases.ts)',
       },
       {
         without: 'NO_REPEAT',
-        breaks: 'no lease runs out for nobody',
+        breaks: 'no lease runs without a holder',
         title: 'releases that are sent once (releases.ts)',
       },
     ],
@@ -171,7 +172,7 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_IDEMPOTENT',
-        breaks: 'nobody waits behind himself',
+        breaks: 'no claim waits behind itself',
         title: 'a holder that asks again taken for a newcomer (acquire.lua)',
       },
     ],
@@ -183,12 +184,12 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_NEVERSHORTEN',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
+        breaks: 'one holder, and no client believes in a lease that it has not',
         title: 'a renewal that may bring the end of a lease forward (renew.lua)',
       },
       {
         without: 'NO_LOSTRELEASE',
-        breaks: 'no lease runs out for nobody',
+        breaks: 'no lease runs without a holder',
         title: 'a lease that is over on the client and not given back (local-queue.ts)',
       },
     ],
@@ -196,12 +197,12 @@ export const scenarios = [
   {
     model: 'handoff',
     title: 'a place in the queue that is taken over by a caller with a shorter lease',
-    flags: ['-DPOLLS=1', '-DBRIEFCALLER', '-DF=0', '-DNOTOKENS'],
+    flags: ['-DPOLLS=1', '-DBRIEFCALLER=1', '-DF=0', '-DNOTOKENS'],
     mutants: [
       {
         without: 'NO_NEVERSHORTEN',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
-        title: 'a question that may cut short the grant whose message it crosses (acquire.lua)',
+        breaks: 'one holder, and no client believes in a lease that it has not',
+        title: 'an acquire that may shorten the grant whose message it crosses (acquire.lua)',
       },
     ],
   },
@@ -212,7 +213,7 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_TOKENCHECK',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
+        breaks: 'one holder, and no client believes in a lease that it has not',
         title: 'a renewal of an earlier grant that lengthens a later one (renew.lua)',
       },
     ],
@@ -236,7 +237,7 @@ export const scenarios = [
   },
   {
     model: 'handoff',
-    title: 'local hand-off, and a record that somebody deletes',
+    title: 'local hand-off, and a record that is deleted by hand',
     flags: ['-DLH=1', '-DF_DELETED', '-DRESOURCE', '-DMAXT=2'],
     mutants: [
       {
@@ -259,8 +260,80 @@ export const scenarios = [
       {
         without: 'NO_BLOCKEND',
         breaks: 'tokens increase',
-        title: 'more local hand-offs than tokens were reserved (tenure.ts)',
+        title: 'more local hand-offs than tokens were reserved (hand-off-budget.ts)',
         flags: ['-DRESERVE=0'],
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'tokens that are reserved faster than time passes, and a server that restarts empty',
+    flags: ['-DM=2', '-DLH=1', '-DRESERVE=24', '-DLOSS=2', '-DF_LOSS'],
+    mutants: [
+      {
+        without: 'NO_BEHIND',
+        breaks: 'tokens increase',
+        title: "tokens that are reserved ahead of the server's clock (register.lua)",
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'tokens that are reserved, a quiet time, and a clock that is set back',
+    flags: ['-DM=2', '-DRESERVE=24', '-DQUIET', '-DBACK=1', '-DF_BACK'],
+    mutants: [
+      {
+        without: 'NO_GUARD',
+        breaks: 'tokens increase',
+        title: 'a register that is forgotten within the guard window (register.lua)',
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'two turns of one process, and a renewal that is refused once',
+    flags: ['-DLASTS', '-DM=2', '-DLH=1', '-DF_REFUSED', '-DMAXT=2'],
+    mutants: [
+      {
+        without: 'NO_TENURE',
+        flags: ['-DNO_WATCHDOG'],
+        breaks: 'a hold lasts as requested, or its holder learns its loss',
+        title: 'an unanswered renewal of one turn that blocks those of the next (local-queue.ts)',
+      },
+      {
+        without: 'NO_AGAIN',
+        flags: ['-DNO_WATCHDOG'],
+        breaks: 'a hold lasts as requested, or its holder learns its loss',
+        title: 'a hand-off behind an unanswered renewal that nothing proves (local-queue.ts)',
+      },
+      {
+        without: 'NO_RETRY',
+        breaks: 'a hold lasts as requested, or its holder learns its loss',
+        title: 'a refused renewal that is not tried again (renewal.ts)',
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'a hand-off to a claim with a short lease, whose process dies, and a waiter behind it',
+    flags: ['-DASKAT', '-DN=3', '-DF_CRASH', '-DNOTOKENS', '-DMAXT=2', '-DLEASE=3', '-DWINDOW=3'],
+    mutants: [
+      {
+        without: 'NO_TELL',
+        breaks: 'a waiter behind a dead holder asks when its lease is over',
+        title: 'a waiter that is not told of a short lease that is handed on (tell.lua)',
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'the same, where the claim takes a place over that waited for a longer lease',
+    flags: ['-DASKAT', '-DBRIEFCALLER=1', '-DN=3', '-DF_CRASH', '-DNOTOKENS', '-DMAXT=2', '-DLEASE=3', '-DWINDOW=3'],
+    mutants: [
+      {
+        without: 'NO_EARLIER',
+        breaks: 'a waiter behind a dead holder asks when its lease is over',
+        title: 'an answer that is older than the message, and counts (claim.ts)',
       },
     ],
   },
@@ -271,8 +344,8 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_UNKNOWN',
-        breaks: 'no lease runs out for nobody',
-        title: 'a grant that nobody wants and nobody gives back (lock-client.ts)',
+        breaks: 'no lease runs without a holder',
+        title: 'an unwanted grant that is not released (lock-client.ts)',
       },
     ],
   },
@@ -283,21 +356,21 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_PUBLISHLAST',
-        breaks: 'one holder, and nobody believes in a lease that he has not',
+        breaks: 'one holder, and no client believes in a lease that it has not',
         title: 'a message that goes out before the record is written (serve.lua)',
       },
     ],
   },
   {
     model: 'live',
-    title: 'whoever waits gets the lock, though his line breaks and grants run out unread',
+    title: 'every waiter gets the lock, even if its connection breaks and grants expire unread',
     flags: ['-DF_LINE', '-DF_CRASH', '-DLAPSE'],
     mutants: [
       { without: 'NO_POLL', breaks: 'no waiter is lost', title: 'waiters that do not ask by themselves (claim.ts)' },
       {
         without: 'NO_CHECK',
         breaks: 'no waiter is lost',
-        title: 'a half-open line that nobody looks at (subscriber.ts)',
+        title: 'a half-open connection that is not checked (subscriber.ts)',
       },
       {
         without: 'NO_EXPIRY',
@@ -308,11 +381,11 @@ export const scenarios = [
   },
   {
     model: 'live',
-    title: 'whoever waits gets the lock, though he can never subscribe',
-    flags: ['-DDEAF', '-DF_CRASH', '-DLAPSE'],
+    title: 'every waiter gets the lock, even if it can never subscribe',
+    flags: ['-DNOSUB', '-DF_CRASH', '-DLAPSE'],
     mutants: [
       {
-        without: 'NO_ASKED',
+        without: 'NO_POLLING',
         breaks: 'no waiter is lost',
         title: 'only those served that are listened for (serve.lua)',
       },
@@ -320,13 +393,13 @@ export const scenarios = [
   },
   {
     model: 'live',
-    title: 'whoever waits gets the lock, beside a process that always has callers of its own',
+    title: 'every waiter gets the lock, beside a process that always has callers of its own',
     flags: ['-DLOCAL', '-DF_LINE'],
     mutants: [
       {
         without: 'NO_MAXLOCAL',
         breaks: 'no waiter is lost',
-        title: 'local hand-off without a bound (tenure.ts)',
+        title: 'local hand-off without a bound (hand-off-budget.ts)',
       },
       {
         without: 'NO_REPLYTELLS',
@@ -342,7 +415,7 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_KIND',
-        breaks: 'nobody beside a writer, no more permits than there are',
+        breaks: 'no other holder beside a writer, no more permits than there are',
         title: 'a writer who is let in among readers (sharing.lua)',
       },
       {
@@ -353,17 +426,17 @@ export const scenarios = [
       {
         without: 'NO_SERVEFIRST',
         breaks: 'no live waiter is overtaken',
-        title: 'newcomers who are let in to the readers, whoever stands in the queue (ask.lua)',
+        title: 'newcomers that join the readers past the queue (ask.lua)',
       },
       {
         without: 'NO_BATCH',
-        breaks: 'whoever fits is not kept waiting',
+        breaks: 'a waiter that fits does not wait',
         title: 'a release that calls one reader only (serve.lua)',
       },
       {
         without: 'NO_PLACE',
         breaks: 'no live waiter is overtaken',
-        title: 'a called reader whose grant ran out at the end of the queue (sharing.lua, ADR 0072)',
+        title: 'a called reader whose grant ran out at the end of the queue (sharing.lua, ADR 0011)',
       },
     ],
   },
@@ -374,8 +447,8 @@ export const scenarios = [
     mutants: [
       {
         without: 'NO_COUNT',
-        breaks: 'nobody beside a writer, no more permits than there are',
-        title: 'permits that nobody counts (sharing.lua)',
+        breaks: 'no other holder beside a writer, no more permits than there are',
+        title: 'permits that are not counted (sharing.lua)',
       },
       {
         without: 'NO_BLOCK',
@@ -384,8 +457,8 @@ export const scenarios = [
       },
       {
         without: 'NO_RETURN',
-        breaks: 'what comes back is there for others',
-        title: 'permits of the dead that nobody takes back (sharing.lua)',
+        breaks: 'released permits are free for others',
+        title: 'permits of dead holders that are not freed (sharing.lua)',
       },
     ],
   },

@@ -67,8 +67,7 @@ function tell(title, problem, since) {
   if (problem !== undefined) console.log(problem.replaceAll(/^/gm, '    '));
 }
 
-/**
- * Answers all that it printed; its exit code says nothing that the report does not.
+/** Returns its output; its exit code says nothing that the report does not.
  * @param {string} file
  * @param {string[]} args
  * @param {string} cwd
@@ -111,8 +110,7 @@ async function explore({ model, flags, breaks }, number) {
   return found === undefined ? `nothing broke\n${report}` : `something else broke: ${found}`;
 }
 
-/**
- * What led to the fault, as the model tells it.
+/** The steps that led to the fault, as the model prints them.
  * @param {string[]} flags
  * @param {string} source
  * @param {string} room

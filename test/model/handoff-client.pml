@@ -4,7 +4,7 @@
 #ifdef NO_BLOCKEND
 #define INBLOCK(c) true
 #else
-#define INBLOCK(c) (tok[c] < top[c])                                  /* tenure.ts: fencingToken > tokensUntil */
+#define INBLOCK(c) (tok[c] < top[c])                                  /* hand-off-budget.ts: fencingToken > tokensUntil */
 #endif
 #ifdef NO_FENCE
 #define ACCEPTED(c) true
@@ -22,8 +22,27 @@
 
 inline ask(c, b) {                                                     /* claim.ts ask(); latestUseful() */
   printf("t%d client %d asks (claim %d)\n", now, c, cl[c]);
-  cmd[c]!ACQ,cl[c],now,now + CT + diff[c],b; out[cl[c]] = 1; asksoon[c] = 0
+  cmd[c]!ACQ,cl[c],now,now + CT + diff[c],b; out[cl[c]] = 1; asksoon[c] = 0;
+#ifdef ASKAT
+  askat[c] = 0
+#endif
 }
+#ifdef ASKAT
+#define TIMETOASK(c) (ph[c] == WAIT && askat[c] != 0 && askat[c] <= now)                              /* claim.ts askAt() */
+#ifdef BRIEFCALLER
+#define SHORT(c) 0
+#else
+#define SHORT(c) (c == BUSY)                                          /* the lease that its callers want */
+#endif
+#else
+#define TIMETOASK(c) false
+#define SHORT(c) 0
+#endif
+#ifdef ASKAT
+#define TAKESOVER(c) (c == BUSY)
+#else
+#define TAKESOVER(c) true
+#endif
 #define AGAIN(c, z) (ph[c] != DEAD && (rel[z] == 2 || (rel[z] == 3 && now >= late[z])))
 inline close(c) {                                                      /* claim.ts release() or abandon(): nothing but the release is sent from now on */
   printf("t%d client %d gives up claim %d\n", now, c, cl[c]);
@@ -31,10 +50,54 @@ inline close(c) {                                                      /* claim.
   forget(c)
 }
 inline forget(c) {
-  ph[c] = IDLE; cl[c] = 0; tok[c] = 0; top[c] = 0; valid[c] = 0; polls[c] = 0; rens[c] = 0; lhs[c] = 0; asksoon[c] = 0; confirm[c] = 0; renewing[c] = 0; rw[c] = 0; seen[c] = 0
+  ph[c] = IDLE; cl[c] = 0; tok[c] = 0; top[c] = 0; valid[c] = 0; polls[c] = 0; rens[c] = 0; lhs[c] = 0; asksoon[c] = 0; confirm[c] = 0; rw[c] = 0; seen[c] = 0;
+#ifndef NO_TENURE
+  renewing[c] = 0;                                                     /* local-queue.ts: renewals are those of one turn of the process */
+#endif
+#ifdef LASTS
+  again[c] = 0; owed[c] = 0; proving[c] = 0;
+#endif
+#ifdef ASKAT
+  askat[c] = 0
+#endif
+}
+#ifdef LASTS
+#define PROVING(c) proving[c] = 1
+#define OWED(c) owed[c] = 1
+#else
+#define PROVING(c) skip
+#define OWED(c) skip
+#endif
+inline renew(c, b) { renewing[c] = 1; PROVING(c); cmd[c]!REN,cl[c],now,tok[c],b }
+inline proveit(c) {                                                    /* the watchdog confirms a hold that was handed on, besides */
+#ifdef LASTS
+#ifdef NO_WATCHDOG
+  confirm[c] = 0;                                                      /* what was planned was for the hold before */
+#else
+  confirm[c] = 1;
+#endif
+  proving[c] = 0;
+  if :: renewing[c] -> again[c] = 1 :: else -> confirm[c] = 0; renew(c, 0) fi
+#else
+  if :: renewing[c] -> confirm[c] = 1 :: else -> renew(c, 0) fi
+#endif
+}
+inline ended(c) {                                                      /* the renewal of the open claim that was under way: its answer is here */
+  renewing[c] = 0;
+#ifdef LASTS
+  if :: proving[c] && m == RENEWED -> owed[c] = 0 :: else fi;
+  proving[c] = 0;
+#ifndef NO_AGAIN
+  if :: again[c] -> confirm[c] = 1 :: else fi;
+#endif
+  again[c] = 0
+#endif
 }
 inline take(c, t, until, last) {                                       /* claim.ts take(), hold.ts */
-  ph[c] = HOLD; tok[c] = t; valid[c] = until; top[c] = last; asksoon[c] = 0
+  ph[c] = HOLD; tok[c] = t; valid[c] = until; top[c] = last; asksoon[c] = 0;
+#ifdef ASKAT
+  askat[c] = 0
+#endif
 }
 
 /* The command connection breaks: claim.ts failed(), releases.ts keep(), command-connection.ts setUp(). */
@@ -53,6 +116,9 @@ inline broken(c) {
     fi
   };
   i = 0; renewing[c] = 0;
+#ifdef LASTS
+  again[c] = 0; proving[c] = 0;
+#endif
   diff[c] = sclk - now;                                                /* the first command of the next connection reads the clock */
   if
   :: ph[c] == NEW -> close(c)                                          /* a first question is not repeated: LOCK_UNAVAILABLE */
@@ -68,13 +134,13 @@ proctype Client(byte c) {
 end:
   do
   /* A caller wants the lock: local-queue.ts openClaim(). Also right behind the release of the claim before. */
-  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c, 0) }
+  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c, SHORT(c)) }
   /* Asks again: it has a reason, or `poll` is over. */
-  :: d_step { (ph[c] == WAIT || ph[c] == NEW) && !out[cl[c]] && ROOM(c) && (asksoon[c] || (ph[c] == WAIT && polls[c] < POLLS)) ->
-       polls[c] = (asksoon[c] -> polls[c] : polls[c] + 1); ask(c, 0) }
+  :: d_step { (ph[c] == WAIT || ph[c] == NEW) && !out[cl[c]] && ROOM(c) && (asksoon[c] || TIMETOASK(c) || (ph[c] == WAIT && polls[c] < POLLS)) ->
+       polls[c] = (asksoon[c] || TIMETOASK(c) -> polls[c] : polls[c] + 1); ask(c, SHORT(c)) }
 #ifdef BRIEFCALLER
   /* Its caller gives up; the next one of the process, which wants a shorter lease, takes the place in the queue over: local-queue.ts terms(). */
-  :: d_step { ph[c] == WAIT && !out[cl[c]] && ROOM(c) && polls[c] < POLLS -> polls[c]++; ask(c, 1) }
+  :: d_step { ph[c] == WAIT && !out[cl[c]] && ROOM(c) && polls[c] < BRIEFCALLER && TAKESOVER(c) -> polls[c]++; ask(c, 1) }
 #endif
   /* subscriber.ts: from the first wait on, and anew when the line broke; then every waiting claim asks. */
   :: d_step { up[c] == UNSUB && ph[c] == WAIT -> up[c] = SUB; asksoon[c] = 1 }
@@ -97,19 +163,39 @@ end:
        :: else
        fi;
        if
+#ifdef NO_TENURE
+       :: z != cl[c] && (m == RENEWED || m == LOST || m == REFUSED) -> renewing[c] = 0
+       :: z != cl[c] && !(m == RENEWED || m == LOST || m == REFUSED) -> skip
+#else
        :: z != cl[c] -> skip
+#endif
        :: z == cl[c] && m == GRANTED && ph[c] != HOLD ->
 #ifdef NO_SENT
             take(c, t, now + LEASE, l)
 #else
             take(c, t, e, l)
 #endif
+#ifdef ASKAT
+#ifdef NO_EARLIER
+       :: z == cl[c] && m == QUEUED && (ph[c] == NEW || ph[c] == WAIT) -> ph[c] = WAIT; askat[c] = e
+#else
+       :: z == cl[c] && m == QUEUED && (ph[c] == NEW || ph[c] == WAIT) -> ph[c] = WAIT; askby(c, e)
+#endif
+#else
        :: z == cl[c] && m == QUEUED && ph[c] == NEW -> ph[c] = WAIT
+#endif
        :: z == cl[c] && m == LATE && (ph[c] == NEW || ph[c] == WAIT) -> asksoon[c] = 1
        :: z == cl[c] && m == RENEWED && ph[c] == CONFIRM -> take(c, tok[c], e, l)
-       :: z == cl[c] && m == RENEWED && ph[c] == HOLD -> renewing[c] = 0; valid[c] = (e > valid[c] -> e : valid[c]); top[c] = (l > top[c] -> l : top[c])
+       :: z == cl[c] && m == RENEWED && ph[c] == HOLD -> ended(c); valid[c] = (e > valid[c] -> e : valid[c]); top[c] = (l > top[c] -> l : top[c])
        :: z == cl[c] && m == LOST && ph[c] == CONFIRM -> ph[c] = WAIT; tok[c] = 0; asksoon[c] = 1      /* its turn passed unheard */
-       :: z == cl[c] && m == LOST && ph[c] == HOLD -> renewing[c] = 0; valid[c] = 0                       /* hold.ts lose('revoked') */
+       :: z == cl[c] && m == LOST && ph[c] == HOLD -> ended(c); valid[c] = 0                              /* hold.ts lose('revoked') */
+#ifdef F_REFUSED
+       :: z == cl[c] && m == REFUSED && ph[c] == CONFIRM -> ph[c] = WAIT; tok[c] = 0; asksoon[c] = 1
+       :: z == cl[c] && m == REFUSED && ph[c] == HOLD -> ended(c);
+#ifndef NO_RETRY
+            confirm[c] = 1                                             /* renewal.ts: tried again well inside the lease */
+#endif
+#endif
        :: else
        fi;
        z = 0; t = 0; e = 0; d = 0; l = 0; m = 0 }
@@ -119,10 +205,10 @@ end:
        if
        :: MEANT(c, z) && (ph[c] == NEW || ph[c] == WAIT) ->
 #ifdef NO_AGEBOUND
-            take(c, t, now + e, l); confirm[c] = 1
+            take(c, t, now + e, l); confirm[c] = 1; OWED(c)
 #else
             if
-            :: d >= diff[c] && d - diff[c] <= now && (d - diff[c] + e - now) * 2 >= e -> take(c, t, d - diff[c] + e, l); confirm[c] = 1
+            :: d >= diff[c] && d - diff[c] <= now && (d - diff[c] + e - now) * 2 >= e -> take(c, t, d - diff[c] + e, l); confirm[c] = 1; OWED(c)
             :: else -> ph[c] = CONFIRM; tok[c] = t; cmd[c]!REN,cl[c],now,t,0
             fi
 #endif
@@ -130,7 +216,7 @@ end:
 #ifdef NO_UNKNOWN
             skip
 #else
-            cmd[c]!REL,z,0,0,0; rel[z] = 1                               /* nobody here wants it */
+            cmd[c]!REL,z,0,0,0; rel[z] = 1                               /* no caller here wants it */
 #endif
        :: else                                                          /* it came twice, or the answer was faster */
        fi;
@@ -138,19 +224,19 @@ end:
   /* renewal.ts: confirms a pushed grant, renews. */
   :: d_step { BELIEVES(c) && !renewing[c] && (confirm[c] || rens[c] < RENS) && ROOM(c) ->
        if :: confirm[c] -> confirm[c] = 0 :: else -> rens[c]++ fi;
-       renewing[c] = 1; cmd[c]!REN,cl[c],now,tok[c],0 }
+       renew(c, SHORT(c)) }
 #ifdef BRIEF
   /* the same for a shorter lease: Lock.renew(), or the end of a fixed lease (hold.ts renewal()) */
-  :: d_step { BELIEVES(c) && rens[c] < RENS && ROOM(c) -> rens[c]++; renewing[c] = 1; cmd[c]!REN,cl[c],now,tok[c],1 }
+  :: d_step { BELIEVES(c) && rens[c] < RENS && ROOM(c) -> rens[c]++; renew(c, 1) }
 #endif
 #if LH > 0
-  /* The lock passes to the next caller of this process: tenure.ts handOff(), local-queue.ts renewBeside(). */
+  /* The lock passes to the next caller of this process: hand-off-budget.ts handOff(), local-queue.ts renewBeside(). */
   :: d_step { BELIEVES(c) && lhs[c] < LH && INBLOCK(c) && (valid[c] - now) * 2 >= LEASE && ROOM(c) ->
        lhs[c]++; tok[c]++; rw[c] = 0; seen[c] = 0;
        printf("t%d client %d passes the lock on inside, token %d\n", now, c, tok[c]);
        if :: nexttok[c] == 0 -> assert(tok[c] > maxtok); maxtok = tok[c]             /* G3 */
-          :: else -> assert(tok[c] < nexttok[c]) fi;                                 /* a stale holder stays below whoever came later */
-       if :: renewing[c] -> confirm[c] = 1 :: else -> renewing[c] = 1; cmd[c]!REN,cl[c],now,tok[c],0 fi }
+          :: else -> assert(tok[c] < nexttok[c]) fi;                                 /* the token of a stale holder is smaller than later ones */
+       OWED(c); proveit(c) }
 #endif
 #ifdef RESOURCE
   /* The work: reads, (any pause), writes; the resource looks at the token both times. */

@@ -1,37 +1,37 @@
 /*
- * No waiter is lost, in the long run (G5): whoever asks for the lock and lives gets it. Untimed, under weak fairness: whoever can take a step
+ * No waiter is lost, in the long run (G5): a live client that requests the lock gets it. Untimed, under weak fairness: a client that can take a step
  * for ever takes it once. Three clients that come back for ever; client 1 is the one that is watched.
  *
  * A command and its answer are one step here (their loss is the subject of handoff.pml). Each -DNO_... takes one protection away (cases.mjs).
  *   F_LINE   the line on which client 1's grants arrive breaks: noticed by the server, or half-open; F times
- *   F_CRASH  client 2 dies, whatever it is doing; its line may stay half-open
+ *   F_CRASH  client 2 dies, in any state; its connection may stay half-open
  *   LAPSE    a pushed grant may run out before its claim asks by itself: the claim window is shorter than `poll`
- *   DEAF     client 1 can never subscribe
+ *   NOSUB    client 1 can never subscribe
  *   LOCAL    client 0 always has callers of its own waiting
- * Left out: the removal of waiters that have not asked for long (`patience`). Nobody starves without it either.
+ * Left out: the removal of waiters that have not asked for long (`patience`). No waiter starves without it either.
  */
 #ifndef F
 #define F 2
 #endif
 #define MAXLOCAL 1
 mtype = { THINK, WAIT, HOLD, DEAD };
-mtype = { HEARD, ASKED, STANDSDEAF };                      /* layout.lua: heard, asked, deaf */
+mtype = { LISTENING, POLLING, UNREACHABLE };                      /* layout.lua */
 mtype = { SUB, UNSUB, HALF };
 mtype ph[3] = THINK, standing[3], up[3];
 byte holder, q[3], qlen, i, j, g;                          /* client + 1 */
 bit prov, fast[3], others, beside; byte locals, faults = F; /* fast: the last answer said 'asked', so it polls well within the window */
 chan sub[3] = [1] of { bit };
 
-#ifdef NO_ASKED
-#define SPOKEN HEARD
+#ifdef NO_POLLING
+#define SPOKEN LISTENING
 #else
-#define SPOKEN ASKED
+#define SPOKEN POLLING
 #endif
 #ifdef NO_MAXLOCAL
 #define MAYGOON true
 #define MUSTEND false
 #else
-#define MAYGOON (!others || locals < MAXLOCAL)             /* tenure.ts handOff() */
+#define MAYGOON (!others || locals < MAXLOCAL)             /* hand-off-budget.ts handOff() */
 #define MUSTEND (others && locals >= MAXLOCAL)
 #endif
 
@@ -45,11 +45,11 @@ inline serve(caller) {                                     /* serve.lua */
   :: j >= qlen || q[j] == caller -> break
   :: else -> g = q[j] - 1;
      if
-     :: standing[g] == ASKED || (standing[g] == HEARD && up[g] != UNSUB) ->
-          holder = g + 1; prov = 1; standing[g] = STANDSDEAF;
+     :: standing[g] == POLLING || (standing[g] == LISTENING && up[g] != UNSUB) ->
+          holder = g + 1; prov = 1; standing[g] = UNREACHABLE;
           if :: up[g] == SUB && len(sub[g]) == 0 -> sub[g]!1 :: else fi;
           break
-     :: else -> standing[g] = STANDSDEAF; j++
+     :: else -> standing[g] = UNREACHABLE; j++
      fi
   od; j = 0; g = 0
 }
@@ -59,7 +59,7 @@ inline ask(c) {                                            /* acquire.lua, and w
   if
   :: holder == 0 || holder == c + 1 -> holder = c + 1; hold(c)
   :: else ->
-     standing[c] = (up[c] != UNSUB -> HEARD : SPOKEN); fast[c] = (up[c] == UNSUB);
+     standing[c] = (up[c] != UNSUB -> LISTENING : SPOKEN); fast[c] = (up[c] == UNSUB);
 #ifndef NO_CHECK
      if :: ph[c] == WAIT && up[c] == HALF -> up[c] = UNSUB :: else fi;    /* subscriber.ts check(): who polls has not been called */
 #endif
@@ -77,7 +77,7 @@ proctype Client(byte c) {
 #endif
   /* subscriber.ts: subscribes, then every waiting claim asks at once */
   :: d_step { ph[c] == WAIT && up[c] == UNSUB &&
-#ifdef DEAF
+#ifdef NOSUB
        c != 1 &&
 #endif
        true -> up[c] = SUB; ask(c) }
@@ -103,7 +103,7 @@ proctype Renewal() { do :: d_step { beside -> beside = 0;
 #endif
   } od }
 #endif
-/* The record vanishes by itself: a dead holder's, and a pushed grant that nobody took up. */
+/* The record vanishes by itself: a dead holder's, and a pushed grant that was not confirmed. */
 proctype Expiry() {
   do
 #ifndef NO_EXPIRY

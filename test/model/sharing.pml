@@ -4,7 +4,7 @@
  *   RW       every client wants the lock for itself, or shares it
  *   PERMITS  every client wants one or two of two permits
  *   LIMITS   every client wants one permit, of one or of two: the limit changes while they run
- *   CRASH    the last client dies, whatever it is doing
+ *   CRASH    the last client dies, in any state
  *   LAPSE    a pushed grant may run out unread
  * N clients, M claims of each.
  */
@@ -15,9 +15,9 @@
 #define M 2
 #endif
 mtype = { THINK, WAIT, HOLD, DEAD };
-mtype = { HEARD, ASKED, STANDSDEAF };
+mtype = { LISTENING, POLLING, UNREACHABLE };
 mtype = { EXCLUSIVE, SHARED, COUNTED };
-mtype ph[N] = THINK, standing[N], wants[N], kind;             /* kind: in which the name is held; 0: by nobody */
+mtype ph[N] = THINK, standing[N], wants[N], kind;             /* kind: in which the name is held; 0: free */
 byte weight[N] = 1, top[N], limit, used;
 bit rec[N], prov[N], over[N], up[N];                          /* the record: who holds, unconfirmed, past its end; who listens */
 byte q[N], qlen, arr[N], came, rounds[N], i, j, k, g, live;   /* q: client + 1 */
@@ -34,7 +34,7 @@ chan sub[N] = [1] of { bit };
 #define ENOUGH(z) (kind != COUNTED || used + weight[z] <= limit)
 #endif
 #define FITS(z) (kind == 0 || (GOESWITH(z) && ENOUGH(z)))      /* sharing.lua fits */
-#define REACHED(z) (standing[z] == ASKED || (standing[z] == HEARD && up[z]))
+#define REACHED(z) (standing[z] == POLLING || (standing[z] == LISTENING && up[z]))
 #ifdef NO_BLOCK
 #define PASSED true
 #else
@@ -50,7 +50,7 @@ inline leave(z) {                                             /* record.lua leav
   i = 0; do :: i < qlen && q[i] != z + 1 -> i++ :: else -> break od;
   if :: i < qlen -> do :: i + 1 < qlen -> q[i] = q[i+1]; i++ :: else -> break od; qlen--; q[qlen] = 0 :: else fi; i = 0
 }
-/* Stands behind all who came before: new ones at the end; one that lapsed, at its place (sharing.lua drop, ADR 0072). */
+/* Stands behind all who came before: new ones at the end; one that lapsed, at its place (sharing.lua drop, ADR 0011). */
 inline stand(z) {
   i = qlen;
 #ifndef NO_PLACE
@@ -58,7 +58,7 @@ inline stand(z) {
 #endif
   q[i] = z + 1; qlen++; i = 0
 }
-inline settle() {                                             /* sharing.lua settle: nobody holds any more */
+inline settle() {                                             /* sharing.lua settle: no holder is left */
   live = 0; i = 0; do :: i < N -> live = live + rec[i]; i++ :: else -> break od; i = 0;
   if :: live == 0 -> kind = 0; used = 0 :: else fi; live = 0
 }
@@ -85,7 +85,7 @@ inline admit(z, unread) {
   :: i >= N -> break
   :: else ->
      if :: rec[i] && i != z -> live = live + weight[i]; assert(wants[i] == wants[z] && wants[z] != EXCLUSIVE) :: else fi;
-     /* whoever came before, stands in the queue and was called or could be: */
+     /* a waiter that came before, is in the queue and was called or could be: */
      if :: ph[i] == WAIT && !rec[i] && i != z && REACHED(i) -> assert(!(arr[i] < arr[z])) :: else fi;
      i++
   od; i = 0;
@@ -102,10 +102,10 @@ inline serve(caller) {                                        /* serve.lua */
      if
      :: REACHED(g) && !FITS(g) -> if :: PASSED -> j++ :: else -> break fi
      :: REACHED(g) && FITS(g) ->
-          standing[g] = STANDSDEAF; admit(g, 1);
+          standing[g] = UNREACHABLE; admit(g, 1);
           if :: up[g] && len(sub[g]) == 0 -> sub[g]!1 :: else fi;
           if :: wants[g] == EXCLUSIVE -> break :: else -> leave(g); if :: ONLYONE -> break :: else fi fi
-     :: else -> standing[g] = STANDSDEAF; j++
+     :: else -> standing[g] = UNREACHABLE; j++
      fi
   od; g = 0
 }
@@ -138,7 +138,7 @@ inline ask(c) {                                               /* ask.lua */
      :: else ->
           i = 0; do :: i < qlen && q[i] != c + 1 -> i++ :: else -> break od;
           if :: i == qlen -> stand(c) :: else fi; i = 0;
-          standing[c] = (up[c] -> HEARD : ASKED); ph[c] = WAIT
+          standing[c] = (up[c] -> LISTENING : POLLING); ph[c] = WAIT
      fi; j = 0
   fi
 }
@@ -170,7 +170,7 @@ end:
 #endif
   od
 }
-/* The end of a lease: a dead holder's, and that of a pushed grant which nobody took up. An exclusive record goes by itself. */
+/* The end of a lease: a dead holder's, and that of a pushed grant that was not confirmed. An exclusive record expires. */
 proctype Expiry() {
 end:
   do

@@ -28,7 +28,7 @@ const NEST = [
 /** What the applications use beside it. */
 const OTHERS = ['@types/node', '@types/ws', 'reflect-metadata', 'rxjs', 'ws'];
 
-/** The two ends of the peer ranges, each with the ioredis of its time. */
+/** The two lines of Nest, each with the ioredis of its time. */
 export const LINES = {
   'Nest 12, ioredis 6': { nest: locked, ioredis: locked('ioredis') },
   'Nest 11, ioredis 5': {
@@ -38,67 +38,78 @@ export const LINES = {
 };
 /** @typedef {keyof typeof LINES} Line */
 
+/** What the applications of `apps` need. @param {Line} line @returns {Record<string, string>} */
+export function dependenciesOf(line) {
+  const { nest, ioredis } = LINES[line];
+  return {
+    ...Object.fromEntries(NEST.map((name) => [name, nest(name)])),
+    ...Object.fromEntries(OTHERS.map((name) => [name, locked(name)])),
+    ioredis,
+  };
+}
+
 /** @typedef {'esm' | 'cjs'} Format */
+/** @typedef {{ command?: string, args?: string[], env?: NodeJS.ProcessEnv }} Runtime */
 /** @typedef {{ name: string, options: Record<string, unknown> }} Resolution */
 
 /** A user's application: the packed package and its peers from the registry, installed as npm would for him. */
 export class App {
   /**
    * @param {string} directory
-   * @param {Line} line
+   * @param {string} line
+   * @param {Record<string, string>} dependencies
+   * @param {RegExp} [sources] which of `apps` it has; all by default
    */
-  constructor(directory, line) {
+  constructor(directory, line, dependencies, sources = /./) {
     this.directory = directory;
     this.line = line;
+    this.dependencies = dependencies;
+    this.sources = sources;
   }
 
   /** @param {string} tarball */
   async install(tarball) {
-    const { nest, ioredis } = LINES[this.line];
-    mkdirSync(this.directory, { recursive: true });
-    const dependencies = {
-      ...Object.fromEntries(NEST.map((name) => [name, nest(name)])),
-      ...Object.fromEntries(OTHERS.map((name) => [name, locked(name)])),
-      ioredis,
-      'nestjs-redis-lock': `file:${tarball}`,
-    };
-    this.#write('package.json', { name: 'app', private: true, dependencies });
-    const args = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
-    const { code, output } = await npm([...args, '--loglevel=error'], this.directory);
-    if (code !== 0) throw new Error(`npm install failed:\n${output}`);
+    await npmInstall(this.directory, { ...this.dependencies, 'nestjs-redis-lock': `file:${tarball}` });
     cpSync(join(root, 'test', 'package', 'apps'), join(this.directory, 'apps'), { recursive: true });
   }
 
   /** import and require give one copy. */
   async loadsOnce() {
-    await this.#run(['apps/single-copy.mjs']);
+    await this.run(['apps/single-copy.mjs']);
+  }
+
+  /** Where both builds are loaded, errors of one are caught by the filter and the classes of the other. */
+  async tellsErrorsOfBothCopies(/** @type {string} */ redisUrl) {
+    await this.runs('apps/two-copies.mjs', 'two copies, one kind of errors', redisUrl);
   }
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    for (const file of ['index.js', 'testing/index.js']) {
-      await this.#run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
+    for (const file of ['index.js', 'testing.js', 'backend.js']) {
+      await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
     }
   }
 
   /** jest in CommonJS, from our node_modules, in the user's folder. */
   async loadsInJest() {
     this.#write('jest.config.json', { rootDir: '.', testMatch: ['<rootDir>/apps/*.test.cjs'], transform: {} });
-    await this.#run([tool('jest', 'bin', 'jest.js'), '--config', 'jest.config.json']);
+    await this.run([tool('jest', 'bin', 'jest.js'), '--config', 'jest.config.json']);
   }
 
   /**
    * The user's source compiles against our types.
    * @param {Format} format
    * @param {Resolution} resolution
-   * @param {{ checkDeclarations?: boolean }} [how] checkDeclarations: and those are right in themselves. Slow, since
-   *   TypeScript then checks Nest's as well
+   * @param {{ checkDeclarations?: boolean, compiler?: string }} [how] checkDeclarations: and those are right in
+   *   themselves. Slow, since TypeScript then checks Nest's as well; compiler: the directory of another TypeScript
    */
-  async compiles(format, { name, options }, { checkDeclarations = false } = {}) {
+  async compiles(format, { name, options }, { checkDeclarations = false, compiler = tool('typescript') } = {}) {
     const out = join('built', `${format}-${name}`);
     const project = join(this.directory, `src-${format}-${name}`);
     mkdirSync(project, { recursive: true });
-    const sources = readdirSync(join(this.directory, 'apps')).filter((file) => file.endsWith('.ts'));
+    const sources = readdirSync(join(this.directory, 'apps')).filter(
+      (file) => file.endsWith('.ts') && this.sources.test(file),
+    );
     for (const file of sources) cpSync(join(this.directory, 'apps', file), join(project, file));
     // nodenext asks the nearest package.json which kind of module a file is, and so does Node for the output.
     const type = { type: format === 'esm' ? 'module' : 'commonjs' };
@@ -116,7 +127,7 @@ export class App {
     };
     const outDir = join('..', out);
     this.#write(join(`src-${format}-${name}`, 'tsconfig.json'), { compilerOptions: { ...compilerOptions, outDir } });
-    const { output } = await runNode([tool('typescript', 'bin', 'tsc'), '-p', project, '--pretty', 'false'], {
+    const { output } = await runNode([join(compiler, 'bin', 'tsc'), '-p', project, '--pretty', 'false'], {
       cwd: this.directory,
     });
     // Other packages' declarations have mistakes of their own; ours and the user's are our business.
@@ -127,24 +138,26 @@ export class App {
     return out;
   }
 
-  /**
-   * The application does what it is there for, says so, and ends by itself.
+  /** The application does its work, prints that, and ends by itself.
    * @param {string} program its file
    * @param {string} words what it says
    * @param {string} redisUrl
+   * @param {Runtime} [runtime] another one than this Node
    */
-  async runs(program, words, redisUrl) {
-    const output = await this.#run([program], { REDIS_URL: redisUrl });
+  async runs(program, words, redisUrl, { command, args = [], env } = {}) {
+    const output = await this.run([...args, program], { REDIS_URL: redisUrl, ...env }, command);
     if (!output.includes(words)) throw new Error(output);
   }
 
   /**
    * @param {string[]} args
    * @param {NodeJS.ProcessEnv} [env]
+   * @param {string} [command] another program than this Node
    */
-  async #run(args, env = {}) {
+  async run(args, env = {}, command = process.execPath) {
     const end = AbortSignal.timeout(30_000);
     const { code, output } = await runNode(args, {
+      command,
       cwd: this.directory,
       env: { NODE_OPTIONS: '', ...env },
       signal: end,
@@ -163,6 +176,18 @@ export class App {
     mkdirSync(join(file, '..'), { recursive: true });
     writeFileSync(file, JSON.stringify(content, null, 2));
   }
+}
+
+/**
+ * @param {string} directory
+ * @param {Record<string, string>} dependencies
+ */
+export async function npmInstall(directory, dependencies) {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'app', private: true, dependencies }));
+  const args = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
+  const { code, output } = await npm([...args, '--loglevel=error'], directory);
+  if (code !== 0) throw new Error(`npm install failed:\n${output}`);
 }
 
 /**

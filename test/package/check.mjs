@@ -12,8 +12,11 @@ import { formatMessage } from 'publint/utils';
 import { build } from '../../scripts/build.mjs';
 import { redisForThisRun } from '../../scripts/redis-server.mjs';
 import { root, runNode, seconds } from '../../scripts/run.mjs';
-import { App, LINES } from './app.mjs';
-import { exportsExist, mapsCarryTheirSources, onlyIntendedFiles, pack, smallEnough } from './tarball.mjs';
+import { App, dependenciesOf, LINES } from './app.mjs';
+import { BUNDLERS, bundlerChecks } from './bundlers.mjs';
+import { changesetsBecomeTheChangelog } from './releases.mjs';
+import { exportsExist, onlyIntendedFiles, pack, smallEnough } from './tarball.mjs';
+import { tableIsComplete } from './versions-table.mjs';
 
 const result = { passed: 0, failed: 0, skipped: 0 };
 
@@ -63,6 +66,7 @@ const canLock = /DistributedLock/.test(readFileSync(join(root, 'lib', 'index.ts'
 /** What the applications of `apps` say when all is well, and what that shows. */
 const PROGRAMS = /** @type {const} */ ([
   ['app.js', 'locked and released', 'locks a method on Redis'],
+  ['trace.js', 'traced to the method', 'shows the method and named functions in a stack trace'],
   ['testing.js', 'tested without Redis', 'tests without Redis'],
   ['messages.js', 'locked messages and jobs', 'locks messages, jobs and providers of each message'],
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
@@ -88,6 +92,9 @@ async function checkApp(app, tarball, redisUrl) {
     await check(`${line}: jest in CommonJS loads the CommonJS build`, () => app.loadsInJest());
   }
   await check(`${line}: the CommonJS build loads by itself`, () => app.loadsAsPlainCommonJs());
+  await check(`${line}: both builds in one application tell each other's errors apart`, () =>
+    app.tellsErrorsOfBothCopies(redisUrl),
+  );
   if (!canLock) {
     result.skipped += 1;
     return;
@@ -104,6 +111,9 @@ async function checkApp(app, tarball, redisUrl) {
       );
     }
   }
+  // ES modules of the package on Nest 12, CommonJS on Nest 11.
+  const format = line.startsWith('Nest 12') ? 'esm' : 'cjs';
+  for (const { title, body } of bundlerChecks(app, format, redisUrl)) await check(`${line}, ${format}, ${title}`, body);
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'redis-lock-package-'));
@@ -118,12 +128,17 @@ try {
     await check('docs/api-report.md says what is exported', apiIsReported);
     await check('only intended files are published', () => onlyIntendedFiles(packed));
     await check('every exported path is published', () => exportsExist(packed));
-    await check('source maps carry their sources', () => mapsCarryTheirSources(packed));
-    await check('the tarball is small', () => smallEnough(packed));
+    await check('the tarball has at most 260 kB and 40 files', () => smallEnough(packed));
     await check('publint finds nothing', wellFormed);
     await check('arethetypeswrong finds nothing', () => typesResolve(tarball));
+    await check('the table of versions is complete', tableIsComplete);
+    await check('the changesets become the CHANGELOG of the next version', () =>
+      changesetsBecomeTheChangelog(directory),
+    );
     const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
-    const apps = lines.map((line) => new App(join(directory, line.replaceAll(/\W+/g, '-')), line));
+    const apps = lines.map(
+      (line) => new App(join(directory, line.replaceAll(/\W+/g, '-')), line, { ...dependenciesOf(line), ...BUNDLERS }),
+    );
     await Promise.all(apps.map((app) => checkApp(app, tarball, redis.url)));
     await check(`${lines.join(' and ')}: processes of both share one queue of one lock`, async () => {
       const programs = apps.map((app) => app.runs(NEIGHBOURS, 'shared with the neighbour', redis.url));

@@ -45,10 +45,10 @@ export class ClusterGroup {
     return { nodes: this.servers.map(({ host, port }) => ({ host, port })) };
   }
 
-  /** A user whom no message reaches. */
-  readonly deafUser = { username: 'deaf', password: 'deaf' };
+  /** A user that no message reaches. */
+  readonly pollingUser = { username: 'polling', password: 'polling' };
 
-  /** The test's own, direct line to a node: it follows no redirection. */
+  /** The test's own, direct connection to a node: it follows no redirection. */
   admin(server: RedisServer): Redis {
     let admin = this.admins.get(server);
     if (!admin) {
@@ -60,7 +60,7 @@ export class ClusterGroup {
     return admin;
   }
 
-  /** Who serves a slot, as it says itself. */
+  /** The node that serves a slot, by its own report. */
   async ownerOf(slot: number): Promise<RedisServer> {
     for (const server of this.servers) {
       if (!server.isRunning) continue;
@@ -74,10 +74,10 @@ export class ClusterGroup {
       });
       if (serves) return server;
     }
-    throw new Error(`nobody serves slot ${slot}`);
+    throw new Error(`no node serves slot ${slot}`);
   }
 
-  /** The replica of a master, as both say by now. */
+  /** The replica of a master, when both report it. */
   async replicaOf(master: RedisServer): Promise<RedisServer> {
     const lines = (await this.admin(master).info('replication')).split('\r\n');
     const port = /port=(\d+)/.exec(lines.find((line) => line.startsWith('slave0:')) ?? '')?.[1];
@@ -108,7 +108,7 @@ export class ClusterGroup {
     await this.until(async () => (await this.admin(replica).info('replication')).includes('role:master'));
   }
 
-  /** A server that was killed is back, as a replica of who took its place, and has all that it has. */
+  /** Restarts a killed server as a replica of its successor, and waits until it has all data. */
   async rejoin(server: RedisServer): Promise<void> {
     if (!server.isRunning) await server.restart();
     await this.until(async () =>
@@ -120,7 +120,7 @@ export class ClusterGroup {
     return this.admin(server).cluster('MYID');
   }
 
-  /** Every running node knows who a slot belongs to. */
+  /** Waits until every running node knows the owner of a slot. */
   async agreed(slot: number, owner: RedisServer): Promise<void> {
     const id = await this.idOf(owner);
     for (const server of this.servers) {
@@ -141,7 +141,7 @@ export class ClusterGroup {
   }
 
   private async join(): Promise<void> {
-    const { username, password } = this.deafUser;
+    const { username, password } = this.pollingUser;
     for (const server of this.servers) {
       const rules = ['~*', '&*', '+@all', '-subscribe', '-ssubscribe'];
       await this.admin(server).acl('SETUSER', username, 'on', `>${password}`, ...rules);
@@ -154,7 +154,7 @@ export class ClusterGroup {
         await this.admin(master).cluster('SET-CONFIG-EPOCH', index + 1);
       }),
     );
-    // Everybody is told of everybody: gossip would take seconds.
+    // Every node gets the address of every other: gossip would take seconds.
     for (const server of this.servers) {
       for (const other of this.servers) {
         if (server.port < other.port) await this.admin(server).cluster('MEET', other.host, other.port);

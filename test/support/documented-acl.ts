@@ -9,9 +9,9 @@ export function documentedRules(): string[] {
   return command.split(' ');
 }
 
-/** What a cluster needs besides. */
+/** What a cluster also needs. */
 export function clusterRules(): string[] {
-  const rules = /^- A cluster needs `(.+?)` besides/m.exec(text())?.[1];
-  if (rules === undefined) throw new Error('docs/guarantees.md does not say what a cluster needs besides');
+  const rules = /^- A cluster also needs `(.+?)`/m.exec(text())?.[1];
+  if (rules === undefined) throw new Error('docs/guarantees.md does not say what a cluster also needs');
   return rules.split(' ');
 }

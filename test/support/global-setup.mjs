@@ -13,8 +13,7 @@ export default async function setUp() {
 }
 
 async function start() {
-  // Types are the business of `npm run typecheck`: a half-written neighbour must not stop every test.
-  await build({ formats: ['esm'], ifStale: true, keepGoing: true });
+  await build({ ifStale: true });
   await buildWorkers();
   const redis = await redisForThisRun();
   shared.stop = () => redis.stop();

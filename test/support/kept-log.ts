@@ -1,6 +1,6 @@
 import type { LockLog } from '../../lib/core/lock-log.js';
 
-/** A log that keeps what it is told. */
+/** A log that keeps its lines. */
 export class KeptLog implements LockLog {
   readonly lines: string[] = [];
   log(message: string): void {

@@ -4,12 +4,12 @@ import type { Lock } from '../../lib/core/lock.js';
 import type { LockScope } from '../../lib/core/lock-scope.js';
 import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
 import { LockLostError } from '../../lib/errors/lock-errors.js';
-import { connectionsWanted } from '../../lib/interceptor/connection-slot.js';
+import { connectionsWanted } from '../../lib/method/connection-slot.js';
 
-/** Stands where a LockConnection would, for tests of the advice: every lock is free, and what happens is written down. */
+/** Replaces a LockConnection in tests of the advice: every lock is free, and each event is recorded. */
 export class RecordingConnection {
-  readonly client = { defaults: lockDefaults };
-  /** `enter product:7`, whatever tests note, `leave product:7 worked`, in order. */
+  readonly defaults = lockDefaults;
+  /** `enter product:7`, notes of tests, `leave product:7 worked`, in order. */
   readonly events: string[] = [];
   /** Options of the last `enter`. */
   options: ResolvedLockOptions | undefined;
@@ -47,7 +47,7 @@ export class RecordingConnection {
       leave: async (outcome) => {
         if (left) return;
         left = true;
-        // What a release takes, so that a test sees who waits for it.
+        // The duration of a release, so that a test sees which code waits for it.
         await turn();
         lock.isHeld = false;
         this.events.push(`leave ${name} ${outcome}`);

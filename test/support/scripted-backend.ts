@@ -14,15 +14,14 @@ import type {
 } from '../../lib/core/lock-backend.js';
 import { LockUnavailableError } from '../../lib/errors/lock-errors.js';
 
-/**
- * A backend that says what the test tells it to: for failures that no real one can be made to have at a wanted moment.
- * Untold, it grants, releases and renews everything; it keeps no record of who holds what.
+/** A backend with replies of the test: for failures that a real backend cannot produce at a chosen moment.
+ * By default it grants, releases and renews everything; it does not record holders.
  */
 export class ScriptedBackend implements LockBackend {
   readonly commandTimeout = 300;
   readonly poll = 5000;
   readonly claimWindow = 3000;
-  /** Everything that was asked for, in order: `acquire a`, `release a`, `renew a,b`. */
+  /** All calls, in order: `acquire a`, `release a`, `renew a,b`. */
   readonly log: string[] = [];
   readonly acquired: AcquireRequest[] = [];
   readonly released: ReleaseRequest[] = [];
@@ -30,7 +29,7 @@ export class ScriptedBackend implements LockBackend {
   readonly adopted: AdoptRequest[] = [];
   events!: LockBackendEvents;
   closed = false;
-  /** What it says of its grants and renewals. */
+  /** The replies to its grants and renewals. */
   tokensInHand = 1_000;
   othersWait = false;
   private token = 0;
@@ -71,18 +70,18 @@ export class ScriptedBackend implements LockBackend {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const { name, claim, kind, permits, limit, lease, reserve, enqueue, again, giveUpAt } = request;
+    const { name, id: claim, kind, permits, limit, lease, reserve, enqueue, again, giveUpAt } = request;
     const demand = { kind, permits, limit };
     this.log.push(`acquire ${name}`);
     const isWanted = (): boolean => request.isWanted();
-    this.acquired.push({ name, claim, ...demand, lease, reserve, enqueue, again, giveUpAt, isWanted });
+    this.acquired.push({ name, id: claim, ...demand, lease, reserve, enqueue, again, giveUpAt, isWanted });
     return this.onAcquire(request);
   }
 
-  async release({ name, claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
+  async release({ name, id: claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
     this.log.push(`release ${name}`);
-    this.released.push(keepUntil > 0 ? { name, claim, keepUntil } : { name, claim });
-    return this.onRelease({ name, claim });
+    this.released.push(keepUntil > 0 ? { name, id: claim, keepUntil } : { name, id: claim });
+    return this.onRelease({ name, id: claim });
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
@@ -102,7 +101,7 @@ export class ScriptedBackend implements LockBackend {
   }
 }
 
-/** What a real backend rejects with when nothing is known of a command that was sent. */
+/** The error of a real backend when the fate of a sent command is unknown. */
 export function unanswered(): LockUnavailableError {
   return new LockUnavailableError('Redis did not answer.', { uncertain: true });
 }

@@ -6,7 +6,7 @@ const masterName = 'locks';
 
 /**
  * Shorter pauses between what sentinels do by themselves, and no TILT when the machine stands still for a while. During a failover they
- * look at servers once a second, whatever stands here: they take no replica that they have not looked at for three of these periods, and
+ * check servers once a second, with any of these settings: they use no replica that they have not checked for three of these periods, and
  * undo a promotion that was not published within four. So there is a limit to haste.
  */
 const pace = {
@@ -17,7 +17,7 @@ const pace = {
   'min-link-reconnect-period': 50,
 };
 
-/** So long (ms) that no sentinel takes a busy machine for a dead master; a test that wants a failover says so. */
+/** Long enough (ms) that no sentinel takes a busy machine for a dead master; a test that needs a failover sets less. */
 const never = 600_000;
 
 export interface SentinelGroupOptions {
@@ -80,7 +80,7 @@ export class SentinelGroup {
     return this.servers.find((server) => server.port === Number(port))!;
   }
 
-  /** Everybody knows everybody, and every living server but the master follows it. */
+  /** Waits until all servers know each other, and every running server but the master follows it. */
   async settled(): Promise<void> {
     const alive = this.servers.filter(({ isRunning }) => isRunning).length;
     for (const sentinel of this.sentinels) {
@@ -98,7 +98,7 @@ export class SentinelGroup {
     });
   }
 
-  /** A sentinel finds out by itself that the master does not answer; settles when all agree on another one. */
+  /** A sentinel detects by itself that the master does not respond. Resolves when all agree on another one. */
   async masterLost(): Promise<RedisServer> {
     for (const sentinel of this.sentinels) sentinel.resume();
     const before = await this.master();
@@ -111,7 +111,7 @@ export class SentinelGroup {
     return after;
   }
 
-  /** An administrator's failover: the old master is alive and well, and goes on for a while. */
+  /** A failover by an administrator: the old master runs, and goes on for a while. */
   async failover(): Promise<RedisServer> {
     const before = await this.master();
     await this.ask(this.sentinels[0]!, 'SENTINEL', 'FAILOVER', masterName);

@@ -1,6 +1,12 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 
-type Direction = 'toServer' | 'toClient';
+export type Direction = 'toServer' | 'toClient';
+
+/** Sees the bytes of one connection, and decides which of them pass. */
+export interface Tap {
+  /** Returns the bytes to pass on instead of the chunk; undefined: none. */
+  pass(direction: Direction, chunk: Buffer): Buffer | undefined;
+}
 
 /** A chunk of one direction that is still on its way. */
 interface Late {
@@ -10,7 +16,7 @@ interface Late {
 
 /**
  * A TCP proxy between a client and Redis that fails on command. Faults hold for open and for later connections until
- * `heal()`; what was swallowed is gone, what was delayed arrives (in order).
+ * `heal()`; dropped bytes are lost, delayed ones arrive (in order).
  *
  *   await using proxy = await TcpProxy.to(redis.port);
  *   new Redis(proxy.port) …
@@ -19,6 +25,7 @@ export class TcpProxy {
   #server: Server;
   #links = new Set<Link>();
   #dropped = { toServer: false, toClient: false };
+  #trap: { readonly text: string; readonly spring: () => string | undefined } | undefined;
   #delay = 0;
   #accepted = 0;
   /** The port it listens on; stays the same through refuse() and heal(). */
@@ -28,14 +35,19 @@ export class TcpProxy {
     server: Server,
     readonly target: number,
     readonly host: string,
+    readonly tap: (() => Tap) | undefined,
   ) {
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
     this.#listenTo(server);
   }
 
-  static async to(port: number, host = '127.0.0.1'): Promise<TcpProxy> {
-    return new TcpProxy(await listening(0), port, host);
+  /** @param tap made anew for each connection */
+  static async to(
+    port: number,
+    { host = '127.0.0.1', tap }: { host?: string; tap?: () => Tap } = {},
+  ): Promise<TcpProxy> {
+    return new TcpProxy(await listening(0), port, host, tap);
   }
 
   get url(): string {
@@ -57,7 +69,7 @@ export class TcpProxy {
     return [...this.#links].some((link) => link.holdsBack);
   }
 
-  /** Half-open: both ways vanish, nobody is told. */
+  /** Half-open: bytes of both directions vanish, and neither side notices. */
   swallow(): void {
     this.#dropped = { toServer: true, toClient: true };
   }
@@ -70,6 +82,20 @@ export class TcpProxy {
   /** Commands vanish before they reach Redis. */
   dropCommands(): void {
     this.#dropped = { toServer: true, toClient: false };
+  }
+
+  /** Half-open from the next command on that holds this text; a client sends it in lower case. */
+  swallowFrom(text: string): void {
+    const spring = (): undefined => {
+      this.swallow();
+      return undefined;
+    };
+    this.#trap = { text, spring };
+  }
+
+  /** Commands that hold this text do not reach Redis: each is answered with these bytes. Nothing else may be under way. */
+  answer(text: string, bytes: string): void {
+    this.#trap = { text, spring: () => bytes };
   }
 
   /** Each chunk takes `ms` longer, both ways. */
@@ -90,14 +116,15 @@ export class TcpProxy {
     for (const link of this.#links) link.reset();
   }
 
-  /** Every client is hung up on; what it has sent and `delay()` still holds back arrives in its time, with nobody there for the answer. */
+  /** Hangs up on every client. Bytes that `delay()` still holds back arrive in their time, and their replies reach no client. */
   hangUp(): void {
     for (const link of this.#links) link.hangUp();
   }
 
-  /** All well again: bytes flow, connections are accepted. Connections that lost bytes stay open, as in real life. */
+  /** Ends all faults: bytes flow, connections are accepted. Connections that lost bytes stay open, as in real life. */
   async heal(): Promise<void> {
     this.#dropped = { toServer: false, toClient: false };
+    this.#trap = undefined;
     this.#delay = 0;
     for (const link of this.#links) link.hurry();
     if (!this.#server.listening) this.#listenTo((this.#server = await listening(this.port)));
@@ -117,7 +144,12 @@ export class TcpProxy {
       this.#accepted += 1;
       const link = new Link(client, connect(this.target, this.host), {
         isDropped: (direction) => this.#dropped[direction],
+        answerTo: (chunk) => {
+          const commands = this.#trap ? chunk.toString('latin1').split(this.#trap.text).length - 1 : 0;
+          return commands > 0 ? this.#trap!.spring()?.repeat(commands) : undefined;
+        },
         delay: () => this.#delay,
+        tap: this.tap?.(),
         closed: () => this.#links.delete(link),
       });
       this.#links.add(link);
@@ -127,7 +159,10 @@ export class TcpProxy {
 
 interface Rules {
   isDropped(direction: Direction): boolean;
+  /** What the proxy itself answers to what a client has sent. */
+  answerTo(chunk: Buffer): string | undefined;
   delay(): number;
+  readonly tap: Tap | undefined;
   closed(): void;
 }
 
@@ -177,8 +212,12 @@ class Link {
 
   #pump(from: Socket, to: Socket, direction: Direction): void {
     from.setNoDelay(true);
-    from.on('data', (chunk) => {
-      if (!this.rules.isDropped(direction)) this.#deliver(direction, () => to.destroyed || to.write(chunk));
+    const { tap } = this.rules;
+    from.on('data', (chunk: Buffer) => {
+      const answer = direction === 'toServer' ? this.rules.answerTo(chunk) : undefined;
+      if (answer !== undefined) return void from.write(answer);
+      const passed = tap ? tap.pass(direction, chunk) : chunk;
+      if (passed && !this.rules.isDropped(direction)) this.#deliver(direction, () => to.destroyed || to.write(passed));
     });
     from.on('end', () => {
       // A half-open link hides the farewell too.

@@ -8,7 +8,7 @@ interface Timer {
 /** Timers that may run at one instant: more means that one re-arms itself without end. */
 const busyLoop = 1000;
 
-/** Time that stands still until a test lets it pass. */
+/** Time that passes only when a test lets it. */
 export class VirtualClock implements Clock {
   /** Timers fire this much (ms) before their time. */
   earlyBy = 0;
@@ -33,12 +33,12 @@ export class VirtualClock implements Clock {
     return this.timers.size;
   }
 
-  /** Time passes and nothing can run: a blocked event loop, a paused process. */
+  /** Time passes, and no code can run: a blocked event loop, a paused process. */
   stall(ms: number): void {
     this.time += ms;
   }
 
-  /** Time passes; whatever falls due runs at its time, and what it started settles before time goes on. */
+  /** Time passes; timers run at their time, and the work they start settles before time goes on. */
   async advance(ms: number): Promise<void> {
     const end = this.time + ms;
     await this.settle();

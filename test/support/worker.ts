@@ -22,7 +22,7 @@ export class Worker {
   /** What it printed so far, stdout and stderr. */
   output = '';
   #messages: unknown[] = [];
-  /** Everybody who waits for a message: several may, each for one of his own. */
+  /** The callers that wait for a message: several may, each for its own. */
   #waiting: Array<() => void> = [];
 
   constructor(

@@ -16,7 +16,7 @@ const snippets: Record<string, string> = {
   'takes several keys by call, and has a token for each': `async function f(locks: RedisLockService, ids: readonly string[]): Promise<number | undefined> {
     await using lock = await locks.acquire(ids); return (await locks.tryAcquire(['a', 'b'], { wait: 1 }))?.fencingTokens.get('a') ?? lock.keys.length; }`,
   'accepts a key function without parameters': `class A { @DistributedLock({ key: () => 'p' }) async m(id: string) { return id; } }`,
-  'accepts a key function of the ExecutionContext, for LockInterceptor, whatever the parameters': `class A {
+  'accepts a key function of the ExecutionContext, for LockInterceptor, with any parameters': `class A {
     @UseInterceptors(LockInterceptor) @DistributedLock({ key: (context: ExecutionContext) => context.getType() }) async m(id: string) { return id; } }`,
   'refuses a key function of the ExecutionContext and more': `class A { @DistributedLock({ key: (context: ExecutionContext, id: string) => id }) async m(id: string) { return id; } } // error: the key function does not fit`,
   'accepts rest parameters': `class A { @DistributedLock({ key: (...ids: string[]) => ids.join(':') }) async m(...ids: string[]) { return ids; } }`,
@@ -58,23 +58,32 @@ const snippets: Record<string, string> = {
   'accepts a fallback of the ExecutionContext, for LockInterceptor': `class A {
     @DistributedLock({ key: (context: ExecutionContext) => context.getType(), onContended: (error, context: ExecutionContext) => context.getType() })
     async m(id: number): Promise<string> { return String(id); } }`,
+  'accepts a key function and a signal function that are called on the object': `class A { private tenant = 't'; shop = 's'; private end = new AbortController();
+    @DistributedLock({ key(this: A, id: string) { return this.tenant + id; } }) async m(id: string) { return id; }
+    @DistributedLock({ key: 'p', signal(this: A) { return this.end.signal; } }) async n(id: string) { return id; }
+    @DistributedLock({ key(this: A, id: string) { return this.tenant + id; }, onContended(this: A, error, id: string) { return this.tenant + id; } })
+    async o(id: string) { return id; }
+    @DistributedLock({ key(this: { shop?: string }, ...ids: string[]) { return ids.map((id) => this.shop + id); } }) async q(...ids: string[]) { return ids; }
+    tenantOf(): string { return this.tenant + this.end; } }`,
+  'refuses a key function that is called on something else': `class B { tenant = 1; } class A { @DistributedLock({ key(this: B, id: string) { return this.tenant + id; } }) async m(id: string) { return id; } } // error: a function of the options is called on the object that has the method`,
+  'refuses a signal function that is called on something else': `class B { end = new AbortController(); } class A { @DistributedLock({ key: 'p', signal(this: B) { return this.end.signal; } }) async m(id: string) { return id; } } // error: a function of the options is called on the object that has the method`,
   'accepts a signal function with the parameters of the method': `class A {
     @DistributedLock({ key: 'p', signal: (id: string, signal?: AbortSignal) => signal }) async m(id: string, signal?: AbortSignal) { return [id, signal]; }
     @DistributedLock({ key: (id: string) => id, signal: (id: string, signal: AbortSignal) => signal }) async n(id: string, signal: AbortSignal) { return [id, signal]; } }`,
   'refuses skip where the result is never undefined': `class A { @DistributedLock({ key: 'p', onContended: 'skip' }) async m() { return 1; } } // error: with onContended: 'skip' the method may answer undefined`,
   'refuses another word for onContended': `class A { @DistributedLock({ key: 'p', onContended: 'ignore' }) async m() {} } // error: not assignable`,
   'refuses a fallback with another result': `class A { @DistributedLock({ key: 'p', onContended: () => 'x' }) async m() { return 1; } } // error: onContended does not fit the method`,
-  'refuses a fallback that answers one value for an Observable': `class A { @DistributedLock({ key: 'p', onContended: () => 1 }) m(): Observable<number> { return of(1); } } // error: onContended does not fit the method`,
+  'refuses a fallback that returns one value for an Observable': `class A { @DistributedLock({ key: 'p', onContended: () => 1 }) m(): Observable<number> { return of(1); } } // error: onContended does not fit the method`,
   'refuses a fallback with other parameters': `class A { @DistributedLock({ key: 'p', onContended: (error, id: number) => id }) async m(id: string) { return id.length; } } // error: onContended does not fit the method`,
   'refuses a fallback with more parameters': `class A { @DistributedLock({ key: 'p', onContended: (error, id: string, n: number) => n }) async m(id: string) { return id.length; } } // error: onContended does not fit the method`,
   'refuses a fallback of another error': `class A { @DistributedLock({ key: 'p', onContended: (error: { reason: string }) => 1 }) async m() { return 1; } } // error: `,
-  'refuses a fallback that is called on something else': `class B { stale = 1; } class A { @DistributedLock({ key: 'p', onContended(this: B) { return this.stale; } }) async m() { return 1; } } // error: onContended is called on the object`,
+  'refuses a fallback that is called on something else': `class B { stale = 1; } class A { @DistributedLock({ key: 'p', onContended(this: B) { return this.stale; } }) async m() { return 1; } } // error: a function of the options is called on the object that has the method`,
   'refuses a signal function with other parameters': `class A { @DistributedLock({ key: 'p', signal: (id: number) => AbortSignal.timeout(id) }) async m(id: string) { return id; } } // error: the signal function does not fit`,
-  'refuses a signal function that answers none': `class A { @DistributedLock({ key: 'p', signal: () => 'now' }) async m() {} } // error: not assignable`,
+  'refuses a signal function that returns none': `class A { @DistributedLock({ key: 'p', signal: () => 'now' }) async m() {} } // error: not assignable`,
   'refuses a key function with another type': `class A { @DistributedLock({ key: (id: number) => String(id) }) async m(id: string) { return id; } } // error: the key function does not fit the parameters of the method`,
   'refuses a key function with a narrower type': `class A { @DistributedLock({ key: (id: 'a') => id }) async m(id: string) { return id; } } // error: the key function does not fit`,
   'refuses a key function with more parameters': `class A { @DistributedLock({ key: (id: string, n: number) => id + n }) async m(id: string) { return id; } } // error: the key function does not fit`,
-  'refuses a key function that answers no string': `class A { @DistributedLock({ key: (id: string) => Number(id) }) async m(id: string) { return id; } } // error: not assignable`,
+  'refuses a key function that returns no string': `class A { @DistributedLock({ key: (id: string) => Number(id) }) async m(id: string) { return id; } } // error: not assignable`,
   'refuses a synchronous method': `class A { @DistributedLock('p') m() { return 1; } } // error: not assignable`,
   'refuses a void method': `class A { @DistributedLock('p') m(): void {} } // error: not assignable`,
   'refuses a synchronous generator': `class A { @DistributedLock('p') *m() { yield 1; } } // error: not assignable`,
@@ -87,21 +96,28 @@ const snippets: Record<string, string> = {
   'refuses options without a key': `class A { @DistributedLock({ lease: '5s' }) async m() {} } // error: 'key' is missing`,
   'infers the result of using, with and without options': `async function f(locks: RedisLockService): Promise<[number, string]> {
     return [await locks.using('a', () => 1), await locks.using('a', { wait: 0 }, async (lock) => lock.key)]; }`,
-  'answers null from tryAcquire in the type': `async function f(locks: RedisLockService) { const lock = await locks.tryAcquire('a'); lock.release(); } // error: possibly 'null'`,
-  'lets a lock stand in await using': `async function f(locks: RedisLockService) { await using lock = await locks.acquire('a', { lease: 500 }); return lock.fencingToken; }`,
+  'has null in the result type of tryAcquire': `async function f(locks: RedisLockService) { const lock = await locks.tryAcquire('a'); lock.release(); } // error: possibly 'null'`,
+  'accepts a lock in await using': `async function f(locks: RedisLockService) { await using lock = await locks.acquire('a', { lease: 500 }); return lock.fencingToken; }`,
+  'accepts strings, numbers and bigints in lockName':
+    'function f(path: string, id: number): string[] { return [lockName`file:${path}`, lockName`a:${id}:${2n}`]; }',
+  'refuses a value in a name that may be undefined':
+    'function f(path?: string) { return lockName`file:${path}`; } // error: not assignable',
+  'refuses other values in a name': 'function f(at: Date) { return lockName`file:${at}`; } // error: not assignable',
+  'refuses lockName as a function': `lockName('file:x'); // error: not assignable`,
   'accepts a cluster and a quorum': `RedisLockModule.forRoot({ cluster: { nodes: ['redis://a:7000'] } });
     RedisLockModule.forRoot({ quorum: { nodes: ['redis://a', 'redis://b', { host: 'c' }] } });`,
-  'refuses an option of the module that there is not': `RedisLockModule.forRoot({ clusters: { nodes: [] } }); // error: 'clusters' does not exist`,
+  'refuses an unknown option of the module': `RedisLockModule.forRoot({ clusters: { nodes: [] } }); // error: 'clusters' does not exist`,
+  'accepts a factory that is declared to return the options of the module': `RedisLockModule.forRootAsync({ useFactory: (): RedisLockModuleOptions => ({ redis: 'redis://a' }) });`,
   'refuses an async configuration that gives neither factory nor class its type': `RedisLockModule.forRootAsync({ useFactory: () => ({ leese: 5 }) }); // error: `,
   'accepts forRoot without options, and an async one with name and isGlobal': `RedisLockModule.forRoot();
     RedisLockModule.forRootAsync({ name: 'billing', isGlobal: false, useFactory: async (n: number) => ({ lease: n }), inject: ['n'] });`,
 };
 
 const prelude = `import { type ExecutionContext, UseInterceptors } from '@nestjs/common';
-import { DistributedLock, LockInterceptor, type LockNotAcquiredError, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { DistributedLock, LockInterceptor, lockName, type LockNotAcquiredError, RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
 import { Observable, of } from 'rxjs';
 interface Order { shop: string }
-export { DistributedLock, LockInterceptor, RedisLockModule, RedisLockService, Observable, of, UseInterceptors, type ExecutionContext, type LockNotAcquiredError, type Order };
+export { DistributedLock, LockInterceptor, lockName, RedisLockModule, RedisLockService, Observable, of, UseInterceptors, type ExecutionContext, type LockNotAcquiredError, type Order, type RedisLockModuleOptions };
 `;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -135,5 +151,6 @@ describe('the compiler', () => {
     if (expected === undefined) return expect(messages).toEqual([]);
     expect(messages).not.toEqual([]);
     expect(messages.join('\n')).toContain(expected);
+    if (snippets[title]!.includes('@DistributedLock')) expect(messages.join('\n')).not.toMatch(/overload/i);
   });
 });

@@ -13,7 +13,7 @@ import { Observable, lastValueFrom, of, toArray } from 'rxjs';
 import { RecordingConnection } from '../support/recording-connection.js';
 
 let connection: RecordingConnection;
-const contended = new LockNotAcquiredError('held by somebody else', { key: 'r:7', retryAfter: 250 });
+const contended = new LockNotAcquiredError('held by another caller', { key: 'r:7', retryAfter: 250 });
 beforeEach(() => {
   connection = new RecordingConnection();
   connection.refusal = contended;
@@ -71,12 +71,12 @@ class Reports {
 const reports = () => connection.inject(new Reports());
 
 describe('onContended', () => {
-  it("'skip' answers undefined, and does not run the method", async () => {
+  it("'skip' returns undefined, and does not run the method", async () => {
     await expect(reports().daily('7')).resolves.toBeUndefined();
     expect(connection.events).toEqual(['enter r:7']);
   });
 
-  it('a function answers in its place, with the error and the arguments, on the object', async () => {
+  it('a function replaces the method: it gets the error and the arguments, and the object as `this`', async () => {
     await expect(reports().now('7')).resolves.toBe('7 after 250');
     await expect(reports().later('7')).resolves.toBe('stale 7 LOCK_CONTENDED');
     await expect(reports().never('7')).rejects.toThrow('business');
@@ -93,7 +93,7 @@ describe('onContended', () => {
     ]);
   });
 
-  it('comes after waiting in vain, too', async () => {
+  it('applies after a wait in vain, too', async () => {
     connection.refusal = new LockWaitTimeoutError('too long');
     await expect(reports().daily('7')).resolves.toBeUndefined();
     await expect(reports().later('7')).resolves.toBe('stale 7 LOCK_WAIT_TIMEOUT');
@@ -101,21 +101,21 @@ describe('onContended', () => {
 
   it.each<[string, LockError]>([
     ['a full queue, which is overload', new LockQueueFullError('full')],
-    ['an outage, which says nothing of the lock', new LockUnavailableError('away')],
+    ['an outage, which does not mean contention', new LockUnavailableError('away')],
   ])('leaves %s to the caller', async (_what, refusal) => {
     connection.refusal = refusal;
     for (const call of [() => reports().daily('7'), () => reports().now('7')])
       await expect(call()).rejects.toBe(refusal);
   });
 
-  it('leaves arguments that make no key, and a lock that was lost, to the caller', async () => {
+  it('leaves a key error, and a lost lock, to the caller', async () => {
     await expect(reports().daily('')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
     connection.refusal = undefined;
     connection.lost = true;
     await expect(reports().daily('7')).rejects.toMatchObject({ code: 'LOCK_LOST' });
   });
 
-  it('leaves an inner lock that the method itself did not get to the caller', async () => {
+  it('leaves an inner lock that the method did not get to the caller', async () => {
     connection.refusal = undefined;
     await expect(reports().failing('7')).rejects.toBe(contended);
   });
@@ -158,13 +158,13 @@ describe('onContended', () => {
     }
     const prices = () => connection.inject(new Prices());
 
-    it("'skip' completes without a value; a function answers another one, or the promise of it", async () => {
+    it("'skip' completes without a value; a function returns another Observable, or a promise of one", async () => {
       await expect(all(prices().skipped())).resolves.toEqual([]);
       await expect(all(prices().other(1))).resolves.toEqual([1, 2]);
       await expect(all(prices().later(1))).resolves.toEqual([1, 3]);
     });
 
-    it('the other one is stopped with the subscription', async () => {
+    it('the Observable of the function is stopped with the subscription', async () => {
       const subscription = prices().endless().subscribe();
       for (let turns = 0; turns < 5; turns++) await turn();
       subscription.unsubscribe();
@@ -196,7 +196,7 @@ describe('onContended', () => {
     }
     const pages = () => connection.inject(new Pages());
 
-    it("'skip' ends without a value; a function answers another one", async () => {
+    it("'skip' ends without a value; a function returns another iterable", async () => {
       await expect(list(pages().skipped())).resolves.toEqual([]);
       await expect(list(pages().other(1))).resolves.toEqual([1, 2]);
     });
@@ -234,7 +234,7 @@ describe('signal', () => {
   }
   const search = () => connection.inject(new Search());
 
-  it('is made of the arguments of each call, and gives its waiting up', async () => {
+  it('is created from the arguments of each call, and ends its waiting', async () => {
     connection.refusal = undefined;
     await expect(search().own('a')).resolves.toBe('a');
     expect(connection.options?.signal).toBeUndefined();
@@ -253,7 +253,7 @@ describe('signal', () => {
     for (const call of waiting) await expect(call).rejects.toThrow('closing');
   });
 
-  it('of the arguments stands beside the subscription to an Observable', async () => {
+  it('of the arguments works in addition to the subscription to an Observable', async () => {
     connection.gate = new Promise(() => {});
     const { signal, abort } = (() => {
       const controller = new AbortController();
@@ -269,8 +269,8 @@ describe('signal', () => {
     expect(connection.options?.signal?.aborted).toBe(true);
   });
 
-  it('that is none rejects the call, and names the method', async () => {
-    await expect(search().wrong('now')).rejects.toThrow(/Search\.wrong: .*answered 'now'/);
+  it('that is no AbortSignal rejects the call, and the error names the method', async () => {
+    await expect(search().wrong('now')).rejects.toThrow(/Search\.wrong: .*returned 'now'/);
     await expect(search().throwing('{')).rejects.toThrow(
       /Search\.throwing: the function `signal` of the options throws/,
     );

@@ -3,6 +3,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLock } from 'nestjs-redis-lock';
 import { EMPTY, Observable, firstValueFrom, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { LockScope } from '../../lib/core/lock-scope.js';
+import { iterateIn } from '../../lib/around/around-iterable.js';
 import { RecordingConnection } from '../support/recording-connection.js';
 
 let connection: RecordingConnection;
@@ -10,7 +12,7 @@ beforeEach(() => {
   connection = new RecordingConnection();
 });
 
-/** Until nothing moves any more: each release of the recording connection takes one turn. */
+/** Until all work has settled: each release of the recording connection takes one turn. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 5; turns++) await turn();
 }
@@ -34,7 +36,7 @@ describe('an Observable', () => {
     expect(connection.events).toEqual(['enter o:1', 'body 1 in o:1', 'leave o:1 worked']);
   });
 
-  it('completes only after the lock was left', async () => {
+  it('completes only after the lock was released', async () => {
     await lastValueFrom(
       watch(() => EMPTY),
       { defaultValue: undefined },
@@ -64,14 +66,14 @@ describe('an Observable', () => {
     expect(connection.events).toContain('subscribed in o:1');
   });
 
-  it('leaves once on an error, and shows that error', async () => {
+  it('releases once on an error, and passes that error on', async () => {
     connection.lost = true;
     await expect(lastValueFrom(watch(() => throwError(() => new Error('business'))))).rejects.toThrow('business');
     await settle();
     expect(connection.events.slice(1)).toEqual(['body 1 in o:1', 'leave o:1 failed']);
   });
 
-  it('leaves on an error that the method throws instead of answering', async () => {
+  it('releases when the method throws instead of returning', async () => {
     const failing = () => {
       throw new Error('sync');
     };
@@ -79,7 +81,7 @@ describe('an Observable', () => {
     expect(connection.events.at(-1)).toBe('leave o:1 failed');
   });
 
-  it('leaves once when the subscriber goes, after the source was unsubscribed', async () => {
+  it('releases once when the subscriber unsubscribes, after the source was unsubscribed', async () => {
     const subscription = watch(() => new Observable(() => () => connection.note('stopped'))).subscribe();
     await settle();
     expect(connection.events).not.toContain('leave o:1 failed');
@@ -92,7 +94,7 @@ describe('an Observable', () => {
     ]);
   });
 
-  it('leaves once when it is cut short by take(1), also of a synchronous source', async () => {
+  it('releases once when take(1) ends it, also with a synchronous source', async () => {
     let produced = 0;
     const endless = () =>
       new Observable<number>((subscriber) => {
@@ -106,7 +108,7 @@ describe('an Observable', () => {
     expect(connection.events.some((event) => event.startsWith('stopped'))).toBe(true);
   });
 
-  it('gives the waiting up when the subscriber goes before the lock was there, and never runs the method', async () => {
+  it('stops waiting when the subscriber unsubscribes before the grant, and never runs the method', async () => {
     connection.gate = new Promise(() => {});
     const errors: unknown[] = [];
     const subscription = watch(() => of(1)).subscribe({ error: (error) => errors.push(error) });
@@ -118,7 +120,7 @@ describe('an Observable', () => {
     expect([connection.events, errors]).toEqual([['enter o:1'], []]);
   });
 
-  it('gives the lock back when it arrives in the moment in which the subscriber goes', async () => {
+  it('releases the lock when the grant arrives at the moment of the unsubscription', async () => {
     let open = () => {};
     connection.gate = new Promise<void>((resolve) => (open = resolve));
     const subscription = watch(() => of(1)).subscribe();
@@ -144,14 +146,14 @@ describe('an Observable', () => {
     expect(seen).toEqual([1, 2]);
   });
 
-  it('signals an argument that makes no key as an error, not as a throw', async () => {
+  it('emits a key error as an error, and does not throw', async () => {
     const values = connection.inject(new Stream(() => of(1))).watch('');
     await expect(lastValueFrom(values)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
   });
 });
 
 describe('a promise', () => {
-  it('that brings an Observable is refused, with what to write instead: it would run when the lock has gone', async () => {
+  it('of an Observable is refused, and the error says what to write: it would run after the release of the lock', async () => {
     class Stream {
       @DistributedLock('p')
       async watch() {
@@ -160,7 +162,7 @@ describe('a promise', () => {
     }
     await expect(connection.inject(new Stream()).watch()).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
-      message: expect.stringMatching(/^Stream\.watch: the method is async and answers an Observable.*no async/),
+      message: expect.stringMatching(/^Stream\.watch: the method is async and returns an Observable.*remove async/),
     });
     expect(connection.events).toEqual(['enter p', 'leave p failed']);
   });
@@ -202,12 +204,12 @@ describe('an async iterable', () => {
     await values.return('');
   });
 
-  it('takes nothing at all when it is returned before it began', async () => {
+  it('takes no lock when return() is called before it began', async () => {
     await pages().read('1').return('');
     expect(connection.events).toEqual([]);
   });
 
-  it('runs every step inside the flow, hands sent values on, and leaves at the end, before it says so', async () => {
+  it('runs every step inside the flow, passes sent values on, and releases before it reports its end', async () => {
     const values = pages().read('1');
     await values.next();
     await values.next('hello');
@@ -224,7 +226,7 @@ describe('an async iterable', () => {
     expect(connection.events).toHaveLength(5);
   });
 
-  it('leaves once on break, after the work has cleaned up', async () => {
+  it('releases once on break, after the work has cleaned up', async () => {
     for await (const value of pages().read('1')) {
       expect(value).toBe(1);
       break;
@@ -232,7 +234,7 @@ describe('an async iterable', () => {
     expect(connection.events.slice(-2)).toEqual(['cleaned up in i:1', 'leave i:1 worked']);
   });
 
-  it('leaves once on an error of the work, and shows that error', async () => {
+  it('releases once on an error of the work, and passes that error on', async () => {
     connection.lost = true;
     const values = pages().read('1', true);
     await values.next();
@@ -241,14 +243,32 @@ describe('an async iterable', () => {
     await expect(values.next()).resolves.toEqual({ value: undefined, done: true });
   });
 
-  it('hands throw() on to the work, and leaves', async () => {
+  it('passes throw() on to the work, and releases', async () => {
     const values = pages().read('1');
     await values.next();
     await expect(values.throw(new Error('stop'))).rejects.toThrow('stop');
     expect(connection.events.slice(-2)).toEqual(['cleaned up in i:1', 'leave i:1 failed']);
   });
 
-  it('answers return() with its value', async () => {
+  it('lets an iterator without throw() clean up when its consumer throws', async () => {
+    const ended: string[] = [];
+    const steps: AsyncIterator<number> = {
+      next: async () => ({ value: 1, done: false }),
+      return: async () => {
+        ended.push('return');
+        return { value: undefined, done: true };
+      },
+    };
+    const scope = { run: (work: () => unknown) => work() } as LockScope;
+    const values = (async function* () {
+      yield* iterateIn(scope, steps);
+    })();
+    await values.next();
+    await expect(values.throw(new Error('stop'))).rejects.toThrow(TypeError);
+    expect(ended).toEqual(['return']);
+  });
+
+  it('returns the value of return()', async () => {
     const values = pages().read('1');
     await values.next();
     await expect(values.return('early')).resolves.toEqual({ value: 'early', done: true });
@@ -276,7 +296,7 @@ describe('an async iterable', () => {
     await expect(loop()).rejects.toThrow('consumer');
   });
 
-  it('queues steps that are asked for at once', async () => {
+  it('queues steps that are requested at once', async () => {
     const values = pages().read('1');
     const steps = await Promise.all([values.next(), values.next(), values.next(), values.next()]);
     expect(steps.map(({ value }) => value)).toEqual([1, 2, 'done', undefined]);

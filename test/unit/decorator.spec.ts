@@ -43,7 +43,7 @@ describe('@DistributedLock, at decoration', () => {
     ['no argument', undefined, 'options: undefined given'],
     ['a misspelt option', { key: 'p', leese: '5s' }, "Did you mean 'lease'?"],
     ['a misspelt own option', { key: 'p', conection: 'x' }, "Did you mean 'connection'?"],
-    ['permits of an unknown number', { key: 'p', permits: 2 }, 'permits: stands without limit'],
+    ['permits of an unknown number', { key: 'p', permits: 2 }, 'permits: needs limit'],
     ['a wrong onContended', { key: 'p', onContended: 'ignore' }, "onContended: 'ignore' given; write 'throw', 'skip'"],
     ['a wrong value for it', { key: 'p', onContended: null }, 'onContended: null given'],
     ['a wrong lease', { key: 'p', lease: 0 }, 'lease: 0'],
@@ -54,7 +54,7 @@ describe('@DistributedLock, at decoration', () => {
     ['a wrong kind', { key: 'p', returns: 'stream' }, 'returns:'],
     ['a kind that the source contradicts', { key: 'p', returns: 'observable' }, 'async function'],
     ['an empty list of keys', { key: [] }, 'key: the list of lock names is empty'],
-    ['a key function in a list', { key: ['a', () => 'b'] }, 'key: a function stands in the list'],
+    ['a key function in a list', { key: ['a', () => 'b'] }, 'key: a function is in the list'],
     ['an array', ['p'], 'options: an array given'],
   ])('refuses %s, naming class and method', (_what, argument, problem) => {
     const message = refused(argument);
@@ -62,7 +62,7 @@ describe('@DistributedLock, at decoration', () => {
     expect(message).toContain(problem);
   });
 
-  it('refuses what cannot wait: synchronous methods and generators', () => {
+  it('refuses methods that cannot wait: synchronous methods and generators', () => {
     expect(
       refused(
         'p',
@@ -106,7 +106,7 @@ describe('@DistributedLock, at decoration', () => {
     expect(apply(A.prototype, 'missing')).toThrow(/only methods/);
   });
 
-  it('refuses to skip a handler that alone would answer its request', () => {
+  it('refuses to skip a handler that must send the response itself', () => {
     const handler = () =>
       class A {
         async m(_response: unknown) {}
@@ -114,7 +114,7 @@ describe('@DistributedLock, at decoration', () => {
     for (const decorator of [Res(), Next()]) {
       const type = handler();
       decorator(type.prototype, 'm', 0);
-      expect(refused({ key: 'p', onContended: 'skip' }, type)).toMatch(/nobody would answer the request/);
+      expect(refused({ key: 'p', onContended: 'skip' }, type)).toMatch(/the request would get no response/);
     }
     const passthrough = handler();
     Res({ passthrough: true })(passthrough.prototype, 'm', 0);
@@ -126,10 +126,10 @@ describe('@DistributedLock, at decoration', () => {
       async m() {}
     }
     decorate(A, locked('a'));
-    expect(() => decorate(A, locked('b'))).toThrow(/one @DistributedLock for a method/);
+    expect(() => decorate(A, locked('b'))).toThrow(/a method takes one @DistributedLock/);
   });
 
-  it('knows the kind from the source, then from the emitted types, then from `returns`', () => {
+  it('takes the kind from the source, then from the emitted types, then from `returns`', () => {
     const declaring = (returnType: unknown) => {
       const type = class A {
         m() {
@@ -142,7 +142,7 @@ describe('@DistributedLock, at decoration', () => {
     for (const type of [declaring(Promise), declaring(Observable), declaring(class extends Observable<never> {})]) {
       expect(() => decorate(type, locked('p'))).not.toThrow();
     }
-    expect(refused('p', declaring(Object))).toMatch(/lost at run time.*say so: returns:/);
+    expect(refused('p', declaring(Object))).toMatch(/lost at run time.*returns: /);
     expect(() => decorate(declaring(Object), locked({ key: 'p', returns: 'iterable' }))).not.toThrow();
     expect(() => decorate(declaring(undefined), locked({ key: 'p', returns: 'promise' }))).not.toThrow();
   });
@@ -174,7 +174,7 @@ describe('@DistributedLock, wrapping', () => {
     (_target, _property, descriptor) => {
       Reflect.defineMetadata(key, value, descriptor.value as object);
     };
-  /** A decorator that puts its own function in place of the method, as transactions and caches do. */
+  /** A decorator that replaces the method by its own function, as transactions and caches do. */
   const around =
     (connection: RecordingConnection, name: string, pause = async () => {}): Decorator =>
     (_target, _property, descriptor) => {
@@ -190,7 +190,7 @@ describe('@DistributedLock, wrapping', () => {
       };
     };
 
-  it('locks outside of every other decorator, whatever their order', async () => {
+  it('locks outside of every other decorator, in any order', async () => {
     for (const lockAt of [0, 1, 2]) {
       const connection = new RecordingConnection();
       class A {
@@ -219,7 +219,7 @@ describe('@DistributedLock, wrapping', () => {
     }
   });
 
-  it('takes the lock once where another decorator stands between, and anew where that calls the method again', async () => {
+  it('takes the lock once with another decorator in between, and again if that calls the method again', async () => {
     const connection = new RecordingConnection();
     class A {
       async m(_id: string) {
@@ -238,7 +238,7 @@ describe('@DistributedLock, wrapping', () => {
     expect(connection.events.filter((event) => event.startsWith('enter'))).toEqual(['enter p:7', 'enter p:7 in p:7']);
   });
 
-  it('never runs the method unlocked when another decorator calls it after the lock was left', async () => {
+  it('never runs the method unlocked when another decorator calls it after the release', async () => {
     const connection = new RecordingConnection();
     let later: Promise<unknown> = Promise.resolve();
     let release = () => {};
@@ -299,7 +299,7 @@ describe('@DistributedLock, wrapping', () => {
     expect(JSON.stringify(instance)).toBe('{"id":1}');
   });
 
-  it('rejects, and does not throw, where there is no connection: the method is never run unlocked', async () => {
+  it('rejects, and does not throw, without a connection: the method never runs unlocked', async () => {
     let ran = false;
     class A {
       async m() {
@@ -315,7 +315,7 @@ describe('@DistributedLock, wrapping', () => {
     expect(ran).toBe(false);
   });
 
-  it('rejects for an argument that makes no key, naming class and method, before anything is sent', async () => {
+  it('rejects arguments that give no key, naming class and method, before anything is sent', async () => {
     class A {
       async m(_id?: string) {}
     }
@@ -325,7 +325,7 @@ describe('@DistributedLock, wrapping', () => {
     expect(connection.events).toEqual([]);
   });
 
-  it('locks an inherited method by the inheriting instance, an overridden one not, and its super call again', async () => {
+  it('locks an inherited method and a super call by the inheriting instance, but not an override', async () => {
     const connection = new RecordingConnection();
     class Base {
       async m(id: string) {
@@ -370,13 +370,13 @@ describe('@DistributedLock, wrapping', () => {
     ]);
   });
 
-  it('keeps the instances of two applications apart, each with its own defaults', async () => {
+  it('keeps the instances of two applications separate, each with its own defaults', async () => {
     class A {
       async m() {}
     }
     decorate(A, locked({ key: 'p', wait: 5 }));
     const [one, two] = [new RecordingConnection(), new RecordingConnection()];
-    Object.assign(two.client, { defaults: { ...two.client.defaults, lease: 99 } });
+    Object.assign(two, { defaults: { ...two.defaults, lease: 99 } });
     const [a, b] = [one.inject(new A()), two.inject(new A())];
     await a.m();
     await b.m();
@@ -385,14 +385,14 @@ describe('@DistributedLock, wrapping', () => {
     expect([one.options?.lease, two.options?.lease, two.options?.wait]).toEqual([30_000, 99, 5]);
   });
 
-  it('takes two connections in one class', async () => {
+  it('uses two connections in one class', async () => {
     class A {
       async m() {}
       async n() {}
     }
     decorate(A, locked({ key: 'm', connection: 'one' }));
     decorate(A, locked({ key: 'n', connection: 'two' }), 'n');
-    const { connectionsWanted } = await import('../../lib/interceptor/connection-slot.js');
+    const { connectionsWanted } = await import('../../lib/method/connection-slot.js');
     const instance = new A();
     const wanted = connectionsWanted(instance);
     const [one, two] = [new RecordingConnection(), new RecordingConnection()];
@@ -417,7 +417,7 @@ describe('@DistributedLock, wrapping', () => {
     expect(connection.events[0]).toBe('enter s:1');
   });
 
-  it('shows the business error, not the lost lock; and the lost lock only after good work', async () => {
+  it('rejects with the error of the work; a lost lock rejects only work that succeeded', async () => {
     const connection = new RecordingConnection();
     connection.lost = true;
     class A {

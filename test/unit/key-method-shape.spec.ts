@@ -54,17 +54,17 @@ describe('method shape from the class source', () => {
     ['class { async m() {} }', 'async'],
     ['class { *m() {} }', 'generator'],
     ['class { async *m() {} }', 'async generator'],
-  ])('tells the form of %s', (source, form) => {
+  ])('detects the form of %s', (source, form) => {
     expect(readMethodShape(evaluate(source), 'm', undefined)?.form).toBe(form);
   });
 
-  it('finds a method that a decorator has hidden, because it reads the class', () => {
+  it('finds a method that a decorator has replaced, because it reads the class', () => {
     const type = evaluate('class { async m(id) {} }') as { prototype: Record<string, unknown> };
     type.prototype['m'] = (...args: unknown[]) => args;
     expect(readMethodShape(type, 'm', type.prototype['m'])?.parameters).toEqual([{ name: 'id', rest: false }]);
   });
 
-  it('reads the function itself where the name stands in no source: symbols and computed names', () => {
+  it('reads the function itself if the name is in no source: symbols and computed names', () => {
     const symbol = Symbol('m');
     const type = class {
       async [symbol](id: string) {
@@ -93,7 +93,7 @@ describe('method shape from the class source', () => {
     expect(readMethodShape(Old, 'm', Old.prototype.m)?.parameters).toEqual([{ name: 'id', rest: false }]);
   });
 
-  it('answers nothing for what has no source', () => {
+  it('returns undefined for a function without source', () => {
     expect(readMethodShape(Map, 'get', Map.prototype.get)).toBeUndefined();
     expect(readMethodShape({}, 'm', undefined)).toBeUndefined();
     const bound = (async (id: string) => id).bind(undefined);

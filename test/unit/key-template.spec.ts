@@ -24,7 +24,7 @@ function refusal(action: () => unknown): string {
 }
 
 describe('key template', () => {
-  it('puts arguments in by name, by position and by path', () => {
+  it('inserts arguments by name, by position and by path', () => {
     expect(name('product:#{id}', ['id'], '7')).toBe('product:7');
     expect(name('product:#{1}', ['shop', 'id'], 's', 7)).toBe('product:7');
     expect(name('o:#{order.product.id}:x', ['order'], { product: { id: 3n } })).toBe('o:3:x');
@@ -34,7 +34,7 @@ describe('key template', () => {
     expect(name('#{größe}', ['größe'], 'XL')).toBe('XL');
   });
 
-  it('is a constant name without placeholders, whatever the arguments', () => {
+  it('is a constant name without placeholders, with any arguments', () => {
     expect(name('report:daily', [], 1, 2)).toBe('report:daily');
   });
 
@@ -55,7 +55,7 @@ describe('key template', () => {
     expect(name('p:#{a}:#{b}', ['a', 'b'], '#{b}', 'secret')).toBe('p:#%7Bb%7D:secret');
   });
 
-  it('takes strings, safe integers and bigints; -0 is 0', () => {
+  it('accepts strings, safe integers and bigints; -0 is 0', () => {
     const values = [1, -5, -0, 0, Number.MAX_SAFE_INTEGER, 2n ** 80n, 'x', '0'];
     expect(values.map((value) => name('#{v}', ['v'], value))).toEqual([
       '1',
@@ -126,7 +126,7 @@ describe('key template', () => {
     }
   });
 
-  it('refuses a missing argument and a missing path, and says where it ended', () => {
+  it('refuses a missing argument and a missing path, and names the part that is missing', () => {
     expect(refusal(() => name('p:#{v}', ['v']))).toBe(
       "#{v} in 'p:#{v}' is undefined; a key takes non-empty strings, safe integers and bigints. " +
         'Check the argument before the call, or give a key function.',
@@ -191,17 +191,17 @@ describe('key template', () => {
     ['p:#{-1}', 'begins with neither'],
     ['p:#{01}', 'begins with neither'],
     ['p:#{.id}', 'begins with neither'],
-    ['p:#{id.}', 'no property name'],
-    ['p:#{id..x}', 'no property name'],
+    ['p:#{id.}', 'not a property name'],
+    ['p:#{id..x}', 'not a property name'],
     ['p:#{id[0]}', 'begins with neither'],
-    ['p:#{id.a b}', 'no property name'],
+    ['p:#{id.a b}', 'not a property name'],
     ['p:#{#{id}}', 'begins with neither'],
     ['p:#{id.__proto__.x}', "reads '__proto__'"],
     ['p:#{constructor}', "reads 'constructor'"],
     ['p:#{id.constructor}', "reads 'constructor'"],
     ['p:#{id.toString}', "reads 'toString'"],
     ['p:#{__proto__}', "reads '__proto__'"],
-    ['p:#{id.hasOwnProperty}', 'every object inherits'],
+    ['p:#{id.hasOwnProperty}', 'all objects inherit'],
     ['p:#{1}', 'out of range'],
     ['p:#{7.id}', 'out of range'],
     ['p:{id}', 'outside of a placeholder'],
@@ -223,7 +223,7 @@ describe('key template', () => {
     expect(compileKey('p:#{4}', undefined)([0, 1, 2, 3, 'x'])).toBe('p:x');
   });
 
-  it('refuses templates in which two values could run into each other', () => {
+  it('refuses templates in which two values could merge', () => {
     for (const template of ['#{a}#{b}', '#{a}-#{b}', 'p:#{a}#{b}', 'p:#{a}3A#{b}']) {
       expect(refusal(() => compile(template, 'a', 'b'))).toContain("write '#{a}:#{b}'");
     }
@@ -237,13 +237,13 @@ describe('key template', () => {
     for (const params of ['id', [1], [''], ['a b'], {}, null, 3]) {
       expect(refusal(() => compileKey('p:#{id}', shape('a'), params))).toContain('array of parameter names');
     }
-    expect(refusal(() => compileKey('p:#{id}', shape('a', 'b'), ['id', 'id']))).toContain("'id' stands there twice");
+    expect(refusal(() => compileKey('p:#{id}', shape('a', 'b'), ['id', 'id']))).toContain("'id' is in the list twice");
     expect(refusal(() => compileKey('p:#{id}', shape('a'), ['id', 'b']))).toContain('2 names for the 1 parameters');
   });
 });
 
 describe('several templates', () => {
-  it('are a name each', () => {
+  it('give a name each', () => {
     expect(compile(['a:#{from.id}', 'a:#{to.id}', 'all'], 'from', 'to')([{ id: 2 }, { id: 'x:y' }])).toEqual([
       'a:2',
       'a:x%3Ay',
@@ -253,7 +253,7 @@ describe('several templates', () => {
 
   it.each([
     [[], 'the list of lock names is empty'],
-    [['a', 7], '7 stands in the list'],
+    [['a', 7], '7 is in the list'],
     [Array.from({ length: 65 }, () => 'a'), '65 lock names given'],
     [['a:#{a}', 'b:#{b}'], "'#{b}' names no parameter"],
   ])('are refused as a whole: %j', (templates, problem) => {
@@ -262,22 +262,22 @@ describe('several templates', () => {
 });
 
 describe('key function', () => {
-  it('gets the arguments, and its answer is the name as it is', () => {
+  it('gets the arguments, and its result is the unchanged name', () => {
     expect(compile((a: string, b: number) => `p:${a}:{${b}}`, 'a', 'b')(['x', 2])).toBe('p:x:{2}');
   });
 
   it.each([undefined, null, '', 7, Promise.resolve('a'), [], ['a', ''], [['a']], {}, 'a\ud800', 'x'.repeat(1025)])(
-    'refuses the answer %p',
+    'refuses the result %p',
     (answer) => {
       expect(refusal(() => compile(() => answer)([]))).toContain('key:');
     },
   );
 
-  it('may answer several names', () => {
+  it('may return several names', () => {
     expect(compile((...ids: string[]) => ids, 'ids')(['b', 'a'])).toEqual(['b', 'a']);
   });
 
-  it('turns what it throws into an error with the cause', () => {
+  it('wraps an error that it throws, with the cause', () => {
     const cause = new TypeError('boom');
     let caught: unknown;
     try {
@@ -307,7 +307,7 @@ describe('key template, for all arguments', () => {
   const literal = fc.string({ unit: fc.constantFrom('a', '-', '3', '%', '#', ':'), maxLength: 3 });
   const separator = fc.tuple(literal, literal).map(([before, after]) => `${before}:${after}`);
 
-  it('two different lists of arguments never meet in one name', () => {
+  it('two different lists of arguments never give the same name', () => {
     const cases = fc.integer({ min: 1, max: 4 }).chain((count) =>
       fc.record({
         first: literal,
@@ -328,7 +328,7 @@ describe('key template, for all arguments', () => {
     );
   });
 
-  it('two lists that only split the same text differently never meet', () => {
+  it('two lists that split the same text differently never give the same name', () => {
     fc.assert(
       fc.property(text, fc.nat(6), fc.nat(6), (whole, a, b) => {
         const split = (at: number) => [whole.slice(0, at) || 'x', whole.slice(at) || 'x'];
@@ -341,7 +341,7 @@ describe('key template, for all arguments', () => {
     );
   });
 
-  it('answers a valid name or a LockConfigurationError, for any value whatsoever', () => {
+  it('gives a valid name or a LockConfigurationError, for any value', () => {
     fc.assert(
       fc.property(
         fc.anything({

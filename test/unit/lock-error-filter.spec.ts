@@ -12,9 +12,9 @@ const contextOf = (type: string): ArgumentsHost =>
   }) as ArgumentsHost;
 
 describe('LockErrorFilter', () => {
-  const error = new LockUnavailableError('Redis is away');
+  const error = new LockUnavailableError('Redis is unavailable');
 
-  it('answers microservices with an Observable of a plain object, which every serializer keeps as it is', async () => {
+  it('sends microservices an Observable of a plain object, which no serializer changes', async () => {
     const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
     try {
       const lost = new LockLostError('gone', { key: 'a', reason: 'revoked', cause: new Error('secret') });
@@ -30,19 +30,19 @@ describe('LockErrorFilter', () => {
         message: 'gone',
         reason: 'revoked',
       });
-      // Of a transport that does not say whether anybody waits for the answer: told here as well.
+      // For a transport that does not say whether a caller waits for the response: logged as well.
       expect(log.mock.calls).toEqual([['gone', lost.stack]]);
     } finally {
       log.mockRestore();
     }
   });
 
-  it('throws the error on as it is in a context that it does not know', () => {
+  it('rethrows the unchanged error in an unknown context', () => {
     expect(() => new LockErrorFilter({} as HttpAdapterHost).catch(error, contextOf('something new'))).toThrow(error);
   });
 
-  it('throws in GraphQL what its servers send: general words, and the code among the extensions', () => {
-    const taken = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', retryAfter: 1000.5 });
+  it('throws in GraphQL an error with a general message, and the code in its extensions', () => {
+    const taken = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', retryAfter: 29_000.5 });
     const thrown = (() => {
       try {
         return new LockErrorFilter({} as HttpAdapterHost).catch(taken, contextOf('graphql'));
@@ -50,7 +50,7 @@ describe('LockErrorFilter', () => {
         return caught as Error;
       }
     })() as Error;
-    expect(thrown).toMatchObject({ cause: taken, extensions: { code: 'LOCK_CONTENDED', retryAfter: 1001 } });
+    expect(thrown).toMatchObject({ cause: taken, extensions: { code: 'LOCK_CONTENDED', retryAfter: 1000 } });
     expect(thrown.message).not.toContain('secret');
   });
 
@@ -72,31 +72,11 @@ describe('LockErrorFilter', () => {
     const data = {
       status: 'error',
       code: 'LOCK_UNAVAILABLE',
+      retryAfter: 1000,
       message: 'The service cannot handle the request now. Try again later.',
       cause: { pattern: 'buy', data: { id: 1 } },
     };
     expect([sent, emitted]).toEqual(isNative ? [[{ event: 'exception', data }], []] : [[], [['exception', data]]]);
-  });
-
-  it.each([
-    [undefined, '1'],
-    [0, '1'],
-    [1, '1'],
-    [1000, '1'],
-    [1001, '2'],
-    [29_999.5, '30'],
-  ])('rounds a rest of %p ms up to Retry-After: %s', (retryAfter, seconds) => {
-    const headers: unknown[] = [];
-    const httpAdapter = {
-      isHeadersSent: () => false,
-      setHeader: (...header: unknown[]) => headers.push(header),
-      reply: () => {},
-    };
-    new LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost).catch(
-      new LockNotAcquiredError('taken', { retryAfter }),
-      contextOf('http'),
-    );
-    expect(headers).toEqual([['response', 'Retry-After', seconds]]);
   });
 
   it('only ends a response that had begun', () => {

@@ -1,24 +1,23 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { kindOfName, kindOfTemplate } from '../../lib/doctor/lock-kind.js';
-import { type LockAsk, LockOrder } from '../../lib/doctor/lock-order.js';
-
-const ask = (kind: string, name = kind): LockAsk => ({
+import { type NestedLock, LockOrder, kindOfName, kindOfTemplate } from '../../lib/nesting/lock-order.js';
+const ask = (kind: string, name = kind): NestedLock => ({
   kind,
   name,
-  place: { where: `at ${kind}`, template: undefined },
+  site: { where: `at ${kind}`, template: undefined },
 });
 const step = (outer: string, inner: string) => ({ outer: ask(outer), inner: ask(inner) });
 const kinds = (circle: ReturnType<LockOrder['add']>) =>
   circle?.map(({ outer, inner }) => `${outer.kind}>${inner.kind}`);
 
 describe('the order of locks', () => {
-  it('knows nothing against one order, however often it is seen', () => {
+  it('reports nothing for one order, even if it occurs many times', () => {
     const order = new LockOrder();
     for (const [outer, inner] of ['ab', 'bc', 'ac', 'ab', 'cd', 'ad'])
       expect(order.add(step(outer!, inner!))).toBeUndefined();
   });
 
-  it('finds two kinds that are taken both ways round, once, with both steps', () => {
+  it('reports two kinds that are taken in both orders, once, with both steps', () => {
     const order = new LockOrder();
     order.add(step('a', 'b'));
     expect(kinds(order.add(step('b', 'a')))).toEqual(['b>a', 'a>b']);
@@ -26,14 +25,14 @@ describe('the order of locks', () => {
     expect(order.add(step('a', 'b'))).toBeUndefined();
   });
 
-  it('finds a circle of any length, and of several the shortest', () => {
+  it('reports a circle of any length, and the shortest of several', () => {
     const order = new LockOrder();
     for (const [outer, inner] of ['ab', 'bc', 'cd', 'de', 'ce'])
       expect(order.add(step(outer!, inner!))).toBeUndefined();
     expect(kinds(order.add(step('e', 'a')))).toEqual(['e>a', 'a>b', 'b>c', 'c>e']);
   });
 
-  it('of two locks of one kind, finds names that are taken both ways round, and nothing against the smaller first', () => {
+  it('reports names of one kind that are taken in both orders, and nothing if the smaller is always first', () => {
     const order = new LockOrder();
     const pair = (outer: string, inner: string) =>
       order.add({ outer: ask('account:*', outer), inner: ask('account:*', inner) });
@@ -60,5 +59,14 @@ describe('kinds of lock names', () => {
     ['v2:order:#{a.b.c}:x', 'v2:order:17:x', '*:order:*:x'],
   ])('%s and %s are one kind', (template, name, kind) => {
     expect([kindOfTemplate(template), kindOfName(name)]).toEqual([kind, kind]);
+  });
+
+  it('are computed in one pass, also for a long word without digits', () => {
+    const name = `${'x'.repeat(1_000_000)}:${'*y'.repeat(100_000)}`;
+    // Quadratic work would take an hour: the limit ends it.
+    const made = () => [kindOfName(name), kindOfTemplate(name)];
+    const kinds: unknown = runInNewContext('made()', { made }, { timeout: 15_000 });
+    const kind = `${'x'.repeat(1_000_000)}:*y`;
+    expect(kinds).toEqual([kind, kind]);
   });
 });

@@ -9,16 +9,16 @@ const codes = (info: Record<string, string>) =>
       .join('')}`,
   ).map(({ code }) => code);
 
-describe('what INFO says against a server', () => {
-  it.each(['5.0.14', '6.0.16', '6.1.240'])('a Redis of version %s is too old', (version) => {
+describe('the findings of INFO', () => {
+  it.each(['5.0.14', '6.0.16', '6.1.240'])('report that a Redis of version %s is too old', (version) => {
     expect(codes({ redis_version: version })).toEqual(['LOCK_DOCTOR_VERSION']);
   });
 
-  it.each(['6.2.0', '7.0.15', '8.2', '10.0.0'])('a Redis of version %s is not', (version) => {
+  it.each(['6.2.0', '7.0.15', '8.2', '10.0.0'])('report nothing for a Redis of version %s', (version) => {
     expect(codes({ redis_version: version })).toEqual([]);
   });
 
-  it('eviction counts where there is a limit, persistence where it is off', () => {
+  it('report eviction if there is a memory limit, and persistence if it is off', () => {
     expect(codes({ maxmemory: '1000', maxmemory_policy: 'volatile-ttl' })).toEqual(['LOCK_DOCTOR_EVICTION']);
     expect(codes({ maxmemory: '1000', maxmemory_policy: 'noeviction' })).toEqual([]);
     expect(codes({ maxmemory: '0', maxmemory_policy: 'allkeys-lru' })).toEqual([]);
@@ -26,7 +26,7 @@ describe('what INFO says against a server', () => {
     expect(codes({ aof_enabled: '1' })).toEqual([]);
   });
 
-  it('a server that does not say is not blamed', () => {
+  it('report nothing for a server that gives no information', () => {
     expect(codes({})).toEqual([]);
   });
 });

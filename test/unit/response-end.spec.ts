@@ -4,7 +4,7 @@ import { connect as connect2, createServer as createServer2, type Http2Server } 
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { responseEnd } from '../../lib/interceptor/response-end.js';
+import { responseEnd } from '../../lib/nest/response-end.js';
 
 type Served = readonly [IncomingMessage, ServerResponse];
 
@@ -15,7 +15,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** A server that answers nothing by itself: each request is handed to the test. */
+/** A server that sends no response by itself: the test gets each request. */
 async function serve(create: (listener: RequestListener) => Server | Http2Server = createServer) {
   const arrived: Array<(served: Served) => void> = [];
   const waiting: Served[] = [];
@@ -42,7 +42,7 @@ async function over(end: Promise<void> | undefined): Promise<boolean> {
 }
 
 describe('the end of a response', () => {
-  it('comes when the last byte was handed over, not before', async () => {
+  it('is reported when the last byte was passed to the socket, not before', async () => {
     const { port, next } = await serve();
     const answer = fetch(`http://127.0.0.1:${port}`);
     const [, response] = await next();
@@ -55,7 +55,7 @@ describe('the end of a response', () => {
     await expect(responseEnd(response)).resolves.toBeUndefined();
   });
 
-  it('comes when the client hangs up: before an answer, in its midst, and for one that is asked of later', async () => {
+  it('is reported when the client hangs up: before a response, during one, and for a later observer', async () => {
     const { port, next } = await serve();
     for (const begun of [false, true]) {
       const client = connect(port, '127.0.0.1').on('error', () => {});
@@ -69,7 +69,7 @@ describe('the end of a response', () => {
     }
   });
 
-  it('comes for every response that waits behind others when their connection closes, with one listener on it', async () => {
+  it('is reported for every pipelined response when their connection closes, with one listener on it', async () => {
     const { port, next } = await serve();
     const client = connect(port, '127.0.0.1').on('error', () => {});
     client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(12));
@@ -78,13 +78,13 @@ describe('the end of a response', () => {
     const { socket } = all[0]![0];
     const before = socket.listenerCount('close');
     const ends = all.map(([, response]) => responseEnd(response));
-    // The one that is being sent has Node's own listeners besides.
+    // The response that is being sent also has Node's own listeners.
     expect(socket.listenerCount('close') - before).toBeLessThanOrEqual(2);
     client.destroy();
     await Promise.all(ends);
   });
 
-  it('comes on HTTP/2 when the answer was sent, and when the stream was cancelled', async () => {
+  it('is reported on HTTP/2 when the response was sent, and when the stream was cancelled', async () => {
     const { port, next } = await serve(createServer2 as never);
     const client = connect2(`http://127.0.0.1:${port}`);
     try {
@@ -104,7 +104,7 @@ describe('the end of a response', () => {
     }
   });
 
-  it('is found in a reply of Fastify, and is undefined for what is no response', async () => {
+  it('is found for a reply of Fastify, and is undefined for other objects', async () => {
     const { port, next } = await serve();
     const answer = fetch(`http://127.0.0.1:${port}`);
     const [, response] = await next();

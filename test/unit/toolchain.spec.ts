@@ -1,6 +1,9 @@
 import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
+import ts from 'typescript';
 
 class Dependency {}
 
@@ -12,5 +15,19 @@ class Service {
 describe('toolchain', () => {
   it('loads Nest 12 (ESM only) and keeps the decorator metadata that injection needs', () => {
     expect(Reflect.getMetadata('design:paramtypes', Service)).toEqual([Dependency]);
+  });
+});
+
+describe('the main entry', () => {
+  it('exports at most 45 names: what an application writes', () => {
+    const path = join(import.meta.dirname, '..', '..', 'lib', 'index.ts');
+    const { statements } = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023);
+    const names = statements.flatMap((statement) =>
+      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
+        ? statement.exportClause.elements.map(({ name }) => name.text)
+        : [`not a list of names: ${ts.SyntaxKind[statement.kind]}`],
+    );
+    expect(names).toContain('RedisLockModule');
+    expect(names.length).toBeLessThanOrEqual(45);
   });
 });

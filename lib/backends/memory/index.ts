@@ -1,5 +1,4 @@
 export { MemoryLockBackend, type MemoryLockBackendOptions } from './memory-backend.js';
 export type { MemoryFaults } from './memory-faults.js';
 export { MemoryLockServer, type MemoryLockServerOptions } from './memory-server.js';
-export type { LockView, Standing } from './table-messages.js';
 export { settled } from './turns.js';

@@ -1,3 +1,4 @@
+import { claimWindow } from '../../core/defaults.js';
 import type {
   AdoptRequest,
   HolderRef,
@@ -6,20 +7,17 @@ import type {
   LockSnapshot,
   RenewRequest,
 } from '../../core/lock-backend.js';
-import type { Answer, Audience, LockView, Question, Renewed, Standing } from './table-messages.js';
-
-/** Longest time in ms that a grant lasts for a waiter of which nothing is heard. */
-export const claimWindow = 3000;
+import type { Answer, Audience, Question, Renewed, Standing } from './table-messages.js';
 
 interface Holder {
   readonly claim: string;
   readonly fencingToken: number;
-  /** 1 but for permits. */
+  /** 1 for kinds without permits. */
   readonly permits: number;
   endsAt: number;
-  /** False: it was handed the lock, and nobody has heard of it yet. */
+  /** False: the lock was granted to it by a message, and it has not confirmed it yet. */
   confirmed: boolean;
-  /** Given up by its holder; nobody else gets it before `endsAt`. */
+  /** Released by its holder; no other claim gets it before `endsAt`. */
   kept?: boolean;
 }
 
@@ -27,33 +25,45 @@ interface Waiter extends LockDemand {
   readonly lease: number;
   readonly reserve: number;
   readonly aliveUntil: number;
-  /** When it came. */
+  readonly askedAt: number;
+  /** When it joined the queue. */
   readonly since: number;
   standing: Standing;
+  /** When it asks again, at the latest. */
+  asksAt: number;
 }
 
-/** Who holds a name, and who waits for it. */
+/** A grant was pushed to a client, and is not confirmed. */
+interface Call {
+  readonly at: number;
+  readonly lapsesAt: number;
+}
+
+/** The holders and waiters of a name. */
 interface Entry {
-  /** How it is held; says nothing where nobody does. */
+  /** How it is held; without meaning when it is free. */
   kind: LockKind;
-  /** How many permits there are; undefined: as many as whoever is granted next says. */
+  /** How many permits there are; undefined: set by the next grant. */
   limit: number | undefined;
   /** By claim: one, or several that share it. */
   readonly holders: Map<string, Holder>;
   /** In order of arrival. The claim of a provisional grant stays in it until it is confirmed. */
   readonly queue: Map<string, Waiter>;
+  /** By client. */
+  readonly calls: Map<string, Call>;
 }
 
 /**
  * The locks of one memory server: for each name its holders, and a queue of claims.
  *
- * Every method is one atomic step, and does what the script of the same name does in Redis (../redis/scripts). It can be read in
- * their place: what an answer means, who is served next, which token comes out.
+ * Each method is one atomic step, and does what the script of the same name does in Redis (../redis/scripts). It can be read in their
+ * place: what a reply means, which claim is served next, which token comes out.
  */
 export class LockTable {
-  private readonly locks = new Map<string, Entry>();
-  /** The largest fencing token that was issued or reserved. */
-  private register = 0;
+  /** A private field: holders and waiters have the ids of their claims. */
+  readonly #locks = new Map<string, Entry>();
+  /** The largest fencing token that was issued or reserved; undefined before the first. */
+  private register: number | undefined;
 
   /** @param clock ms since 1970; it never goes back */
   constructor(
@@ -61,76 +71,88 @@ export class LockTable {
     private readonly audience: Audience,
   ) {}
 
-  /** Asks for the lock for one claim. A claim that holds gets the same grant again, a claim that waits keeps its place. */
-  acquire({ name, claim, lease, reserve, patience, ...demand }: Question): Answer {
+  /** Requests the lock for one claim. A claim that holds gets the same grant again, a claim that waits keeps its place. */
+  acquire({ name, id: claim, lease, reserve, patience, ...demand }: Question): Answer {
     return this.step(name, (entry, now) => {
       const own = entry.holders.get(claim);
       if (own) return this.granted(entry, own, now, lease, reserve);
       if (clash(entry, demand)) return mismatch(entry, claim);
-      // A claim that begins to ask brings the number of permits with it: when there are more, they are given out at once.
+      // A claim that begins to ask sets the number of permits: when there are more now, they are given out at once.
       if (demand.kind === 'permits' && !entry.queue.has(claim)) entry.limit = demand.limit;
 
-      // In the way of a writer is somebody who holds; readers and permits may only have to let others pass first.
+      // A writer is blocked by holders; readers and permits may only have to let other waiters pass first.
       const first = isOpenTo(entry, demand) ? this.serve(name, entry, now, claim) : undefined;
       if (clash(entry, demand)) return mismatch(entry, claim);
-      // Its turn, or nobody alive is ahead: whoever is still queued could not be reached.
+      // Its turn, or no live claim is ahead: the claims that are still queued could not be reached.
       if ((first === claim || first === undefined) && fits(entry, demand)) {
-        entry.queue.delete(claim);
-        return this.granted(
-          entry,
-          this.grant(entry, claim, now, lease, { ...demand, reserve }, true),
-          now,
-          lease,
-          reserve,
-        );
+        leave(entry, claim);
+        const holder = this.grant(entry, claim, now, lease, { ...demand, reserve }, true);
+        // Others behind it may fit as well.
+        if (demand.kind !== 'exclusive') this.serve(name, entry, now);
+        if (demand.kind !== 'exclusive' || lease < claimWindow) this.tellOf(name, entry, now);
+        return this.granted(entry, holder, now, lease, reserve);
       }
 
       const rest = restOf(entry) - now;
       if (patience === 0) return { status: 'contended', rest };
-      // Nobody listens for the claim: it asks, so it is alive. It is served unheard, and its next question fetches the grant.
-      const standing = this.audience.hears(clientOf(claim)) ? 'heard' : 'asked';
-      // A Map keeps the place of a key that it has.
-      const since = entry.queue.get(claim)?.since ?? now;
-      entry.queue.set(claim, { ...demand, lease, reserve, standing, aliveUntil: now + patience, since });
-      return { status: 'queued', rest, heard: standing === 'heard' };
+      // Its client does not listen, but the claim is alive, since it asks. It is granted the lock without a message, and its next request
+      // fetches the grant.
+      const standing = this.audience.hears(clientOf(claim)) ? 'listening' : 'polling';
+      // The claim behind a holder finds out its crash: it asks before an unconfirmed grant ahead of it could have ended.
+      const pause = isBehindAnother(entry, claim) ? Math.min(rest, claimWindow) : rest;
+      // A Map keeps the place of an existing key.
+      entry.queue.set(claim, {
+        ...demand,
+        lease,
+        reserve,
+        standing,
+        askedAt: now,
+        aliveUntil: now + patience,
+        since: entry.queue.get(claim)?.since ?? now,
+        asksAt: now + pause,
+      });
+      return { status: 'queued', rest: pause, listening: standing === 'listening' };
     });
   }
 
   /**
-   * Gives a claim up: frees what it holds, and hands it on in the same step; else takes it out of the queue.
-   * @param keep ms for which its place shall stay taken all the same
+   * Ends a claim: frees what it holds, and hands it on in the same step; else removes it from the queue.
+   * @param keep ms for which the lock stays taken after the release
    */
   release(name: string, claim: string, keep = 0): 'released' | 'cancelled' | 'absent' {
     return this.step(name, (entry, now) => {
       const holder = entry.holders.get(claim);
-      const waited = entry.queue.delete(claim);
+      const waited = leave(entry, claim);
+      if (holder?.kept) return 'absent';
       if (holder && keep > 0) {
         entry.holders.set(claim, { ...holder, endsAt: now + keep, confirmed: true, kept: true });
+        this.tellOf(name, entry, now);
         return 'released';
       }
       entry.holders.delete(claim);
       if (entry.kind !== 'exclusive' || entry.holders.size === 0) this.serve(name, entry, now);
+      // This claim may have been the one that was notified of an end.
+      if (entry.kind !== 'exclusive' || waited) this.tellOf(name, entry, now);
       if (holder) return 'released';
       return waited ? 'cancelled' : 'absent';
     });
   }
 
-  /** Lengthens a lease, never shortens it. The first renewal of a provisional grant makes it a full one. */
-  renew({ name, claim, fencingToken, lease, reserve }: RenewRequest): Renewed | 'lost' {
-    return this.step(name, ({ holders, queue }, now) => {
-      const holder = holders.get(claim);
-      // A holder may show a later token of its block; a smaller one is of an earlier grant of the same claim.
-      if (!holder || holder.kept || holder.fencingToken > fencingToken) return 'lost';
-      if (!holder.confirmed) queue.delete(claim);
+  /** Extends a lease, never shortens it. The first renewal of a provisional grant makes it a full one. */
+  renew({ name, id: claim, fencingToken, lease, reserve, least = 0 }: RenewRequest): Renewed | 'lost' {
+    return this.step(name, (entry, now) => {
+      const holder = entry.holders.get(claim);
+      if (!holder || !this.knows(holder, fencingToken)) return 'lost';
+      if (!holder.confirmed) leave(entry, claim);
       holder.confirmed = true;
       holder.endsAt = Math.max(holder.endsAt, now + lease);
       const rest = holder.endsAt - now;
-      if (reserve === 0) return { rest, tokensUntil: 0, othersWait: false };
-      return { rest, tokensUntil: this.raise(fencingToken + reserve), othersWait: queue.size > 0 };
+      if (reserve === 0 && least === 0) return { rest, tokensUntil: 0, othersWait: false };
+      return { rest, tokensUntil: this.reserve(fencingToken, reserve, now, least), othersWait: othersWait(entry) };
     });
   }
 
-  /** Forgets the holders, as when their key was evicted or deleted: nobody is told, the next question finds the lock free. */
+  /** Forgets the holders, as when their key was evicted or deleted: without a message; the next request finds the lock free. */
   lose(name: string): boolean {
     return this.step(name, ({ holders }) => {
       const held = holders.size > 0;
@@ -139,59 +161,66 @@ export class LockTable {
     });
   }
 
-  /** Who holds and who waits, as the port tells it. */
+  /** Forgets everything, as a server that restarts without its data. */
+  forgetAll(): void {
+    this.#locks.clear();
+    this.register = undefined;
+  }
+
+  /** The holders and waiters, in the form of the port. */
   snapshot(name: string, most: number): LockSnapshot {
     return this.step(name, ({ kind, limit, holders, queue }, now) => ({
       kind: holders.size > 0 ? kind : undefined,
       limit: holders.size > 0 && kind === 'permits' ? limit : undefined,
       holders: [...holders.values()].map(({ claim, fencingToken, endsAt, confirmed, kept, permits }) => ({
-        claim,
+        id: claim,
         fencingToken,
         heldFor: Math.max(0, now - fencingToken / 1000),
         leaseLeft: endsAt - now,
-        state: kept ? 'kept' : confirmed ? 'full' : 'provisional',
+        state: kept ? 'kept' : confirmed ? 'held' : 'provisional',
         permits,
       })),
       waiters: [...queue]
         .filter(([claim, { aliveUntil }]) => aliveUntil >= now && !holders.has(claim))
         .slice(0, most)
-        .map(([claim, { since, ...demand }]) => ({
-          ...{ claim, waited: now - since, kind: demand.kind, permits: demand.permits },
+        .map(([claim, { since, kind: wanted, permits, standing }]) => ({
+          ...{ id: claim, waited: now - since, kind: wanted, permits, reachable: standing !== 'unreachable' },
         })),
     }));
   }
 
-  /** Takes the lock from those of the named who hold it, and hands it on. Answers their claims. */
+  /** Takes the lock from the named holders, and hands it on. Returns the claims that held. */
   revoke(name: string, named: readonly HolderRef[]): string[] {
     return this.step(name, (entry, now) => {
       const revoked = named
-        .filter(({ claim, fencingToken }) => entry.holders.get(claim)?.fencingToken === fencingToken)
-        .map(({ claim }) => claim);
+        .filter(({ id: claim, fencingToken }) => entry.holders.get(claim)?.fencingToken === fencingToken)
+        .map(({ id: claim }) => claim);
       if (revoked.length === 0) return [];
       for (const claim of revoked) {
-        entry.queue.delete(claim);
+        leave(entry, claim);
         entry.holders.delete(claim);
       }
       this.serve(name, entry, now);
-      for (const claim of revoked) this.audience.revoked(clientOf(claim), { name, claim });
+      for (const claim of revoked) this.audience.revoked(clientOf(claim), { name, id: claim });
       return revoked;
     });
   }
 
-  /** Moves a hold to another claim, with its token: of all who try one has it. */
-  adopt({ name, claim, from, fencingToken, lease }: AdoptRequest): { readonly rest: number } | 'gone' | 'taken' {
-    return this.step(name, ({ holders, queue }, now) => {
+  /** Moves a hold to another claim, with its token. One of several adopters gets it. */
+  adopt({ name, id: claim, from, fencingToken, lease }: AdoptRequest): { readonly rest: number } | 'gone' | 'taken' {
+    return this.step(name, (entry, now) => {
+      const { holders } = entry;
       const mine = holders.get(claim);
       if (mine?.fencingToken === fencingToken) {
         mine.endsAt = Math.max(mine.endsAt, now + lease);
         return { rest: mine.endsAt - now };
       }
       const holder = holders.get(from);
-      if (holder && !holder.kept && holder.fencingToken <= fencingToken) {
-        if (holder.fencingToken < fencingToken && fencingToken > this.register) return 'gone';
+      if (holder && this.knows(holder, fencingToken)) {
         holders.delete(from);
-        queue.delete(from);
+        leave(entry, from);
         holders.set(claim, { ...holder, claim, fencingToken, endsAt: now + lease, confirmed: true });
+        if (now + lease < holder.endsAt) this.tellOf(name, entry, now);
         return { rest: lease };
       }
       const isHeldElsewhere = [...holders.values()].some(
@@ -201,71 +230,81 @@ export class LockTable {
     });
   }
 
-  /** The names that somebody holds. */
+  /** The names of the held locks. */
   held(): string[] {
     const now = this.clock();
     const isHeld = ({ holders }: Entry): boolean => [...holders.values()].some(({ endsAt }) => endsAt > now);
-    return [...this.locks].filter(([, entry]) => isHeld(entry)).map(([name]) => name);
+    return [...this.#locks].filter(([, entry]) => isHeld(entry)).map(([name]) => name);
   }
 
-  inspect(name: string): LockView {
-    return this.step(name, ({ kind, holders, queue }, now) => {
-      const views = [...holders.values()].map(({ claim, fencingToken, endsAt, confirmed, permits }) => ({
-        ...{ client: clientOf(claim), fencingToken, leaseLeft: endsAt - now, confirmed, kind, permits },
-      }));
-      return {
-        holder: views[0],
-        holders: views,
-        waiters: [...queue]
-          .filter(([claim, { aliveUntil }]) => aliveUntil >= now && !holders.has(claim))
-          .map(([claim, { standing }]) => ({ client: clientOf(claim), standing })),
-      };
-    });
-  }
-
-  /** How many names anything is remembered of. */
+  /** How many names are remembered. */
   get size(): number {
-    return this.locks.size;
+    return this.#locks.size;
   }
 
-  /** The clock is read once; leases that are over end first; a name with neither holder nor queue is forgotten. */
+  /** Reads the clock once, first ends leases that are over, and forgets a name with neither holder nor queue. */
   private step<T>(name: string, work: (entry: Entry, now: number) => T): T {
     const now = this.clock();
-    const entry = this.locks.get(name) ?? unused();
+    const entry = this.#locks.get(name) ?? unused();
     for (const [claim, { endsAt }] of entry.holders) if (endsAt <= now) entry.holders.delete(claim);
     if (entry.holders.size === 0) entry.limit = undefined;
     const result = work(entry, now);
-    if (entry.holders.size > 0 || entry.queue.size > 0) this.locks.set(name, entry);
-    else this.locks.delete(name);
+    if (entry.holders.size > 0 || entry.queue.size > 0) this.#locks.set(name, entry);
+    else this.#locks.delete(name);
     return result;
   }
 
   /**
-   * Grants the lock to the waiters that can be reached, in order, as long as the next one fits. Answers the first that has to wait on;
-   * undefined when there is none. A waiter that nobody listens for keeps its place and is passed over, until it asks again or its time
-   * is up.
-   * @param caller the claim of a running acquire: alive by definition, found here when it is its turn, granted by the caller
+   * Grants the lock to the waiters that can be reached, in order, as long as the next one fits. Returns the first one that has to wait on;
+   * undefined when there is none. A waiter that is not reached keeps its place and is passed over, until it asks again or its time is up.
+   * @param caller the claim of a running acquire. It is alive; when it is its turn, it is returned, and the caller grants it.
    */
   private serve(name: string, entry: Entry, now: number, caller?: string): string | undefined {
     for (const [claim, waiter] of entry.queue) {
       if (claim === caller) return claim;
       if (entry.holders.has(claim)) continue;
       if (waiter.aliveUntil < now) {
-        entry.queue.delete(claim);
+        bury(entry, claim, waiter, now);
         continue;
       }
-      const client = clientOf(claim);
-      const reachable = waiter.standing === 'asked' || (waiter.standing === 'heard' && this.audience.hears(client));
+      const reachable = this.isReachable(entry, claim, waiter, now);
       if (reachable && !fits(entry, waiter)) return claim;
-      waiter.standing = 'deaf';
+      waiter.standing = 'unreachable';
       if (!reachable) continue;
-      // Provisional: whoever is not heard of within the window stands in the queue again, at the same place, as deaf.
+      // Provisional: a claim that does not confirm within the window is unreachable from then on.
       const length = Math.min(waiter.lease, claimWindow);
-      const { fencingToken } = this.grant(entry, claim, now, length, waiter, false);
-      const tokensUntil = fencingToken + waiter.reserve;
-      this.audience.publish(client, { name, claim, fencingToken, tokensUntil, grantedAt: now, length });
+      const client = clientOf(claim);
+      const { fencingToken, tokensUntil } = this.grant(entry, claim, now, length, waiter, false);
+      // The first unconfirmed grant counts: after it has lapsed, a silent client gets no more.
+      if (!unansweredCall(entry, claim, waiter)) entry.calls.set(client, { at: now, lapsesAt: now + length });
+      this.audience.publish(client, { name, id: claim, fencingToken, tokensUntil, grantedAt: now, length });
+      if (waiter.kind === 'exclusive' && length < claimWindow) this.tellOf(name, entry, now);
     }
     return undefined;
+  }
+
+  /** A lease ends earlier than the waiters may know: sends the time to the first that can be reached. */
+  private tellOf(name: string, entry: Entry, now: number): void {
+    if (entry.holders.size === 0) return;
+    const ends = restOf(entry);
+    for (const [claim, waiter] of entry.queue) {
+      const client = clientOf(claim);
+      if (!waits(entry, claim, waiter) || !this.audience.hears(client)) continue;
+      if (waiter.asksAt > ends) {
+        waiter.asksAt = ends;
+        this.audience.freeAfter(client, { name, id: claim }, ends - now);
+      }
+      return;
+    }
+  }
+
+  private isReachable(entry: Entry, claim: string, waiter: Waiter, now: number): boolean {
+    const { standing } = waiter;
+    const client = clientOf(claim);
+    // A client that has let a grant lapse is stopped, or its connection is dead: only claims that have asked since are served.
+    const call = unansweredCall(entry, claim, waiter);
+    if (call && call.lapsesAt <= now) return false;
+    return standing === 'polling' || (standing === 'listening' && this.audience.hears(client));
   }
 
   private grant(
@@ -275,37 +314,82 @@ export class LockTable {
     length: number,
     { kind, permits, limit, reserve }: LockDemand & { readonly reserve: number },
     confirmed: boolean,
-  ): Holder {
-    // The clock in µs; one more than the register when reservations have outrun the clock.
-    const fencingToken = Math.max(this.register + 1, Math.floor(now * 1000));
-    this.register = fencingToken + reserve;
+  ): Holder & { readonly tokensUntil: number } {
+    // The clock in µs, or one more than the register. Reserved tokens are between the two, never ahead of the clock.
+    const clock = Math.floor(now * 1000);
+    const first = this.register === undefined ? clock : this.register + 1;
+    const fencingToken = Math.max(first, this.register === undefined ? clock : clock - reserve);
+    this.register = Math.max(clock, fencingToken);
+    const tokensUntil = Math.min(this.register, fencingToken + reserve);
     if (entry.holders.size === 0) entry.kind = kind;
     entry.limit ??= limit;
     const holder = { claim, fencingToken, permits, endsAt: now + length, confirmed };
     entry.holders.set(claim, holder);
-    return holder;
+    return { ...holder, tokensUntil };
   }
 
-  private granted({ queue, holders }: Entry, holder: Holder, now: number, lease: number, reserve: number): Answer {
+  private granted(entry: Entry, holder: Holder, now: number, lease: number, reserve: number): Answer {
     if (!holder.confirmed) {
-      // It fetches a grant that was pushed to it: it is alive, so it gets its whole lease now; no less than the message has promised.
-      queue.delete(holder.claim);
+      // It fetches a grant that was pushed to it: it is alive, so it gets its whole lease now. Never less than the message has promised.
+      leave(entry, holder.claim);
       holder.confirmed = true;
       holder.endsAt = Math.max(holder.endsAt, now + lease);
     }
     const { fencingToken, endsAt } = holder;
-    const tokensUntil = this.raise(fencingToken + reserve);
-    const othersWait = [...queue.keys()].some((claim) => !holders.has(claim));
-    return { status: 'granted', fencingToken, rest: endsAt - now, tokensUntil, othersWait };
+    const tokensUntil = this.reserve(fencingToken, reserve, now);
+    return { status: 'granted', fencingToken, rest: endsAt - now, tokensUntil, othersWait: othersWait(entry) };
   }
 
-  /** Whoever has a token of a lock may use those behind it up to the register: every later grant gets a larger one. */
-  private raise(top: number): number {
-    return (this.register = Math.max(this.register, top));
+  /** A holder may send a later token of its block, if it was given out; a smaller one belongs to an earlier grant of the same claim. */
+  private knows({ kept, fencingToken }: Holder, token: number): boolean {
+    return !kept && fencingToken <= token && (fencingToken === token || token <= (this.register ?? 0));
+  }
+
+  /** A holder may use the tokens behind its own up to the register: each later grant gets a larger one. */
+  private reserve(token: number, reserve: number, now: number, least = 0): number {
+    const top = Math.max(token, least, Math.min(token + reserve, Math.floor(now * 1000)));
+    return (this.register = Math.max(this.register ?? 0, top));
   }
 }
 
-const unused = (): Entry => ({ kind: 'exclusive', limit: undefined, holders: new Map(), queue: new Map() });
+const unused = (): Entry => ({
+  ...{ kind: 'exclusive', limit: undefined, holders: new Map(), queue: new Map(), calls: new Map() },
+});
+
+/** The claim was heard of, or was released. Returns true when it waited. */
+function leave({ queue, calls }: Entry, claim: string): boolean {
+  calls.delete(clientOf(claim));
+  return queue.delete(claim);
+}
+
+const waits = ({ holders }: Entry, claim: string, { standing }: Waiter): boolean =>
+  standing !== 'unreachable' && !holders.has(claim);
+
+const othersWait = (entry: Entry): boolean => [...entry.queue].some(([claim, waiter]) => waits(entry, claim, waiter));
+
+/**
+ * Removes a waiter whose time is up. The mark that its client let a grant lapse stays for as long as a claim may wait that asked before.
+ */
+function bury({ queue, calls }: Entry, claim: string, { aliveUntil, askedAt }: Waiter, now: number): void {
+  const client = clientOf(claim);
+  const call = calls.get(client);
+  if (call && call.at + aliveUntil - askedAt < now) calls.delete(client);
+  queue.delete(claim);
+}
+
+/** The grant that was pushed to its client, if the claim has not asked since. */
+function unansweredCall({ calls }: Entry, claim: string, { askedAt }: Waiter): Call | undefined {
+  const call = calls.get(clientOf(claim));
+  return call && askedAt <= call.at ? call : undefined;
+}
+
+function isBehindAnother(entry: Entry, claim: string): boolean {
+  for (const [other, waiter] of entry.queue) {
+    if (other === claim) break;
+    if (waits(entry, other, waiter)) return true;
+  }
+  return false;
+}
 
 const isOpenTo = ({ kind, holders }: Entry, wanted: LockDemand): boolean =>
   holders.size === 0 || (kind === wanted.kind && kind !== 'exclusive');
@@ -323,18 +407,18 @@ function fits({ kind, limit, holders }: Entry, wanted: LockDemand): boolean {
 const clash = ({ kind, holders }: Entry, wanted: LockDemand): boolean =>
   holders.size > 0 && (kind === 'permits') !== (wanted.kind === 'permits');
 
-function mismatch({ kind, queue }: Entry, claim: string): Answer {
-  queue.delete(claim);
-  return { status: 'mismatch', held: kind };
+function mismatch(entry: Entry, claim: string): Answer {
+  leave(entry, claim);
+  return { status: 'mismatch', held: entry.kind };
 }
 
-/** When a lease ends that keeps others out: the last one, except that any permit that comes back may be enough. */
+/** When the leases end that keep others out: the last one of readers, the first one of permits, since one permit may be enough. */
 function restOf({ kind, holders }: Entry): number {
   const ends = [...holders.values()].map(({ endsAt }) => endsAt);
   return kind === 'permits' ? Math.min(...ends) : Math.max(...ends);
 }
 
 /** Every claim id is `clientId:n`. */
-function clientOf(claim: string): string {
+export function clientOf(claim: string): string {
   return claim.slice(0, claim.indexOf(':'));
 }

@@ -1,4 +1,5 @@
 import { certainUntil, type Clock } from '../../core/clock.js';
+import { claimWindow, defaults, least } from '../../core/defaults.js';
 import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
@@ -16,7 +17,6 @@ import type {
   RenewRequest,
 } from '../../core/lock-backend.js';
 import { refusals } from '../../core/refusals.js';
-import { claimWindow } from './lock-table.js';
 import { memoryRefusals } from './memory.messages.js';
 import { MemoryLockServer } from './memory-server.js';
 import type { GrantMessage } from './table-messages.js';
@@ -24,22 +24,22 @@ import { nextTurn } from './turns.js';
 
 export interface MemoryLockBackendOptions {
   /**
-   * Where the locks live. Backends on one server contend with each other, as processes on one Redis do.
+   * The server of the locks. Backends on one server contend with each other, as processes on one Redis do.
    * @default a server of its own, on the system's clock
    */
   server?: MemoryLockServer;
-  /** The longest time for an answer: only what `server.faults` delays ever takes that long. Minimum 10. @default '1s' */
+  /** The longest time to wait for a reply: only `server.faults` cause such delays. Minimum 10. @default '1s' */
   commandTimeout?: Duration;
-  /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
+  /** How often a waiter asks by itself, in case a message was lost. Minimum 100. @default '5s' */
   poll?: Duration;
-  /** Whether messages never reach this client: it learns of its grants by asking. @default false */
-  deaf?: boolean;
-  /** What `server.inspect` calls this client. @default its random id */
+  /** True: messages never reach this client, which learns of its grants by polling. @default false */
+  polling?: boolean;
+  /** The name of this client in `server.inspect`. @default the beginning of its random id */
   label?: string;
 }
 
 /**
- * Locks in the memory of this process, with everything that Redis guarantees: owners, leases, order, hand-off, fencing tokens.
+ * Locks in the memory of this process, with all guarantees of the Redis backend: owners, leases, order, hand-off, fencing tokens.
  * For tests, and for development without a Redis. One backend is one client's connection; after `close()` it may be started again.
  */
 export class MemoryLockBackend implements LockBackend {
@@ -49,33 +49,34 @@ export class MemoryLockBackend implements LockBackend {
   readonly poll: number;
   readonly claimWindow = claimWindow;
 
-  private clientId: string | undefined;
-  /** Clients that were refused: their `close()` is not meant for the one that is served. */
+  #clientId: string | undefined;
+  /** Clients that were refused: their `close()` must not end the one that is served. */
   private refused = 0;
-  /** Ends everything that waits for time to pass. */
+  /** Ends all pauses. */
   private readonly pauses = new Set<() => void>();
 
   /** @throws LockConfigurationError for a wrong duration. */
   constructor(private readonly options: MemoryLockBackendOptions = {}) {
-    const { server = new MemoryLockServer(), commandTimeout = 1000, poll = 5000 } = options;
+    const { server = new MemoryLockServer(), commandTimeout = defaults.commandTimeout, poll = defaults.poll } = options;
     this.server = server;
     this.clock = server.clock;
-    this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
-    this.poll = parseDuration('poll', poll, { min: 100 });
+    this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: least.commandTimeout });
+    this.poll = parseDuration('poll', poll, { min: least.poll });
   }
 
-  /** @throws LockConfigurationError while another client uses it, LockUnavailableError while the server is away. */
+  /** @throws LockConfigurationError while another client uses it, LockUnavailableError while the server is unavailable. */
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
-    if (this.clientId !== undefined) {
+    if (this.#clientId !== undefined) {
       this.refused++;
       throw memoryRefusals.inUse();
     }
-    this.clientId = clientId;
-    const { deaf = false, label } = this.options;
+    this.#clientId = clientId;
+    const { polling = false, label } = this.options;
     this.server.connect(clientId, {
       label,
-      granted: deaf ? undefined : (grant) => events.granted(this.received(grant)),
-      revoked: deaf ? undefined : (claim) => events.revoked?.(claim),
+      granted: polling ? undefined : (grant) => events.granted(this.received(grant)),
+      revoked: polling ? undefined : (claim) => events.revoked?.(claim),
+      freeAfter: polling ? undefined : (claim, rest) => events.freeAt?.(claim, this.clock.now() + rest),
       recovered: () => {
         events.recovered();
       },
@@ -86,26 +87,26 @@ export class MemoryLockBackend implements LockBackend {
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { clock } = this;
-    const { name, claim, kind, permits, limit, lease, reserve, enqueue, giveUpAt } = request;
+    const { name, id: claim, kind, permits, limit, lease, reserve, enqueue, giveUpAt } = request;
     await this.rideOut(name, giveUpAt);
     if (!request.isWanted()) throw memoryRefusals.unavailable(name, 'was away, and the lock is not wanted any more');
     const sentAt = clock.now();
     const patience = enqueue ? this.patience : 0;
     const answer = await this.send(name, 'useless', () =>
-      this.server.table.acquire({ name, claim, kind, permits, limit, lease, reserve, patience }),
+      this.server.table.acquire({ name, id: claim, kind, permits, limit, lease, reserve, patience }),
     );
     if (answer.status === 'contended') return answer;
     if (answer.status === 'mismatch') throw refusals.kindMismatch(name, kind, answer.held);
     if (answer.status === 'queued') {
-      // Nobody may tell us: when the holder's lease has ended, and now and then anyway.
-      const pause = Math.min(answer.rest, this.poll, answer.heard ? Number.POSITIVE_INFINITY : claimWindow / 3);
+      // When messages can arrive, only when a lease has ended, and now and then in case one was lost.
+      const pause = Math.min(answer.rest, this.poll, answer.listening ? Number.POSITIVE_INFINITY : claimWindow / 3);
       return { status: 'queued', askAt: clock.now() + pause };
     }
     const { rest, ...grant } = answer;
     return { ...grant, validUntil: certainUntil(sentAt, rest) };
   }
 
-  async release({ name, claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
+  async release({ name, id: claim, keepUntil = 0 }: ReleaseRequest): Promise<ReleaseReply> {
     await this.rideOut(name, Number.POSITIVE_INFINITY);
     return this.send(name, 'useful', () =>
       this.server.table.release(name, claim, Math.max(0, keepUntil - this.clock.now())),
@@ -157,9 +158,9 @@ export class MemoryLockBackend implements LockBackend {
       this.refused--;
       return;
     }
-    if (this.clientId === undefined) return;
-    this.server.disconnect(this.clientId);
-    this.clientId = undefined;
+    if (this.#clientId === undefined) return;
+    this.server.disconnect(this.#clientId);
+    this.#clientId = undefined;
     for (const end of this.pauses) end();
     this.pauses.clear();
   }
@@ -169,7 +170,7 @@ export class MemoryLockBackend implements LockBackend {
     return 2 * this.poll + this.commandTimeout;
   }
 
-  /** An outage that is over within `commandTimeout` of its beginning is not noticed; any other is told at once. */
+  /** Waits out an outage that ends within `commandTimeout` of its beginning; rejects at once in a longer one. */
   private async rideOut(name: string | undefined, giveUpAt: number): Promise<void> {
     this.assertOpen(name);
     const { available, away } = this.server;
@@ -180,9 +181,9 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   /**
-   * One command: it travels to the server, is executed there in one step, and its answer travels back.
-   * @param whenLate a command may arrive after its caller gave it up. An acquire carries the time from which on it is `useless`
-   * and changes nothing then; the others are executed.
+   * One command: it travels to the server, is executed there in one step, and its reply travels back.
+   * @param whenLate for a command that arrives after its caller gave it up. An acquire carries a deadline, after which it is `useless` and
+   * changes nothing; the other commands are executed.
    */
   private async send<T>(name: string | undefined, whenLate: 'useful' | 'useless', command: () => T): Promise<T> {
     this.assertOpen(name);
@@ -218,10 +219,10 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   private assertOpen(name: string | undefined): void {
-    if (this.clientId === undefined) throw memoryRefusals.unavailable(name, 'is not connected');
+    if (this.#clientId === undefined) throw memoryRefusals.unavailable(name, 'is not connected');
   }
 
-  /** A message may have been on its way for long: when less than half of its grant is left, a renewal must confirm it first. */
+  /** A message may have been delayed: when less than half of its grant is left, a renewal must confirm it first. */
   private received({ grantedAt, length, ...grant }: GrantMessage): PushedGrant {
     const validUntil = certainUntil(grantedAt, length);
     const isYoung = validUntil - this.clock.now() >= length / 2;

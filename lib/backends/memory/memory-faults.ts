@@ -1,20 +1,20 @@
 import { type Duration, parseDuration } from '../../core/duration.js';
 import { memoryRefusals } from './memory.messages.js';
 
-/** What a fault needs of its server. */
+/** What a fault needs from its server. */
 export interface FaultHost {
   lose(name: string): boolean;
   goAway(ms: number): void;
 }
 
-/** What becomes of one message or command. */
+/** The fate of one message or command. */
 export interface Passage {
-  /** Milliseconds on the way; 0: as long as it always takes. */
+  /** Milliseconds on the way; 0: the normal time. */
   readonly delay: number;
   readonly lost: boolean;
 }
 
-/** Things that go wrong with Redis and the network, on demand. They meet every client of the server alike. */
+/** Faults of Redis and the network, on demand. They affect all clients of the server. */
 export class MemoryFaults {
   private readonly handOffs: Passage[] = [];
   private readonly commands: number[] = [];
@@ -23,23 +23,24 @@ export class MemoryFaults {
   constructor(private readonly host: FaultHost) {}
 
   /**
-   * The server forgets who holds the lock, as after an eviction or a DEL. Its holder learns it from the next renewal or at the
-   * release (LOCK_LOST, `revoked`), a waiter finds the lock free when it asks next.
-   * @returns whether anybody held it
+   * The server forgets the holder of the lock, as after an eviction or a DEL. The holder learns it from the next renewal or at the release
+   * (LOCK_LOST,
+   * `revoked`); a waiter finds the lock free when it asks next.
+   * @returns true when there was a holder
    */
   lose(name: string): boolean {
     return this.host.lose(name);
   }
 
   /**
-   * The server cannot be reached for this long, beginning now: acquisitions reject at once (LOCK_UNAVAILABLE), as in an outage
-   * that has lasted for a while; renewals go unanswered, so leases run out; then clients go on by themselves.
+   * The server cannot be reached for this long, from now on: acquisitions reject at once (LOCK_UNAVAILABLE), as in an outage that has
+   * lasted for a while; renewals have no reply, so leases run out; afterwards clients continue by themselves.
    */
   unavailable(duration: Duration): void {
     this.host.goAway(milliseconds('unavailable', duration));
   }
 
-  /** The next hand-offs are not heard by the waiters they are meant for, which find out by polling. @param count default 1 */
+  /** The messages of the next hand-offs are lost: their waiters find the grants by polling. @param count default 1 */
   loseHandOffs(count = 1): void {
     this.handOffs.push(...times('loseHandOffs', count, { delay: 0, lost: true }));
   }
@@ -51,16 +52,17 @@ export class MemoryFaults {
   }
 
   /**
-   * The next commands are executed, and their answers are lost with the connection: the caller cannot know (LOCK_UNAVAILABLE
-   * with `uncertain`), and what the command did is taken back by the client. @param count default 1
+   * The next commands are executed, and their replies are lost with the connection: the caller cannot know the outcome (LOCK_UNAVAILABLE
+   * with
+   * `uncertain`), and the client takes back what the command did. @param count default 1
    */
   dropReplies(count = 1): void {
     this.replies += times('dropReplies', count, 1).length;
   }
 
   /**
-   * The next commands reach the server this much later; those behind may overtake them. After `commandTimeout` their callers give
-   * them up as uncertain, and the server refuses an acquisition that comes even later. @param count default 1
+   * The next commands reach the server this much later; those behind may overtake them. After `commandTimeout` their callers give them up
+   * as uncertain, and the server refuses an acquisition that comes even later. @param count default 1
    */
   delayCommands(duration: Duration, count = 1): void {
     this.commands.push(...times('delayCommands', count, milliseconds('delayCommands', duration)));
@@ -76,7 +78,7 @@ export class MemoryFaults {
     return this.commands.shift() ?? 0;
   }
 
-  /** @internal Whether the answer to the command that was executed now is lost. */
+  /** @internal True when the reply to the command that was executed now is lost. */
   nextReplyIsLost(): boolean {
     if (this.replies === 0) return false;
     this.replies--;

@@ -1,13 +1,14 @@
+import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
 import { type Clock, systemClock } from '../../core/clock.js';
 import type { ClaimRef } from '../../core/lock-backend.js';
-import { LockTable } from './lock-table.js';
+import { LockTable, clientOf } from './lock-table.js';
 import { MemoryFaults } from './memory-faults.js';
-import type { GrantMessage, LockView } from './table-messages.js';
+import type { GrantMessage } from './table-messages.js';
 import { nextTurn } from './turns.js';
 
 export interface MemoryLockServerOptions {
   /**
-   * The time of the server and of everybody who talks to it.
+   * The time of the server and of its clients.
    * @default the system's monotonic clock
    */
   clock?: Clock;
@@ -15,40 +16,45 @@ export interface MemoryLockServerOptions {
 
 /** A client that is connected. */
 export interface Connection {
-  /** What `inspect` calls it; undefined: its id. */
+  /** Its name in `inspect`; undefined: the beginning of its id. */
   readonly label: string | undefined;
-  /** Undefined: it does not listen for messages. */
+  /** Undefined when it does not listen for messages. */
   readonly granted: ((grant: GrantMessage) => void) | undefined;
   /** Undefined as above. */
   readonly revoked: ((claim: ClaimRef) => void) | undefined;
+  /** Undefined as above. */
+  readonly freeAfter: ((claim: ClaimRef, rest: number) => void) | undefined;
   /** The server can be reached again. */
   readonly recovered: () => void;
 }
 
-/** The place where locks live, in the memory of this process: what one Redis server is for real. */
+/** A store of locks in the memory of this process, in place of one Redis server. */
 export class MemoryLockServer {
   readonly clock: Clock;
-  /** What can go wrong, on demand. */
+  /** Faults, on demand. */
   readonly faults: MemoryFaults;
   /** @internal */
   readonly table: LockTable;
 
-  private readonly connections = new Map<string, Connection>();
-  private readonly labels = new Map<string, string>();
+  /** By the ids of the clients. Private fields: an id is a secret of its client. */
+  readonly #connections = new Map<string, Connection>();
+  readonly #labels = new Map<string, string>();
   private readonly onTheirWay = new Set<() => void>();
   private outage = { from: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   private stopReturn: (() => void) | undefined;
 
   constructor({ clock = systemClock }: MemoryLockServerOptions = {}) {
     this.clock = clock;
-    // As large as real ones: whatever stores a token must have room for it.
+    // As large as real ones: code that stores a token must have room for it.
     const since1970 = performance.timeOrigin;
     this.table = new LockTable(() => since1970 + clock.now(), {
-      hears: (client) => this.connections.get(client)?.granted !== undefined,
+      hears: (client) => this.#connections.get(client)?.granted !== undefined,
       publish: (client, grant) => {
         this.publish(client, { ...grant, grantedAt: grant.grantedAt - since1970 });
       },
       revoked: (client, claim) => void this.deliver(client, (connection) => connection.revoked?.(claim)),
+      freeAfter: (client, claim, rest) =>
+        void this.deliver(client, (connection) => connection.freeAfter?.(claim, rest)),
     });
     this.faults = new MemoryFaults({
       lose: (name) => this.table.lose(name),
@@ -60,37 +66,42 @@ export class MemoryLockServer {
     });
   }
 
-  /** Whether it can be reached. */
+  /** True while it can be reached. */
   get available(): boolean {
     return this.clock.now() >= this.outage.until;
   }
 
-  /** @internal The present or last time without an answer. */
+  /** @internal The present or last outage. */
   get away(): { readonly from: number; readonly until: number } {
     return this.outage;
   }
 
-  /** Who holds the lock of this name, and who waits for it in the queue. */
-  inspect(name: string): LockView {
-    const { holder, holders, waiters } = this.table.inspect(name);
-    const labelled = <T extends { readonly client: string }>(party: T): T => {
-      return { ...party, client: this.labels.get(party.client) ?? party.client };
+  /** The holders and waiters of the lock of this name: what `RedisLockService.inspect` returns, with clients by their labels. */
+  inspect(name: string): LockInfo {
+    const snapshot = this.table.snapshot(name, Number.POSITIVE_INFINITY);
+    const info = lockInfoOf(name, snapshot);
+    const labelled = <T extends { readonly client: string }>(party: T, claim: string): T => {
+      return { ...party, client: this.#labels.get(clientOf(claim)) ?? party.client };
     };
-    return { holder: holder && labelled(holder), holders: holders.map(labelled), waiters: waiters.map(labelled) };
+    return {
+      ...info,
+      holders: info.holders.map((holder, index) => labelled(holder, snapshot.holders[index]!.id)),
+      waiters: info.waiters.map((waiter, index) => labelled(waiter, snapshot.waiters[index]!.id)),
+    };
   }
 
   /** @internal */
   connect(client: string, connection: Connection): void {
-    this.connections.set(client, connection);
-    // Kept: what a client left behind when it died is still its own.
-    if (connection.label !== undefined) this.labels.set(client, connection.label);
+    this.#connections.set(client, connection);
+    // Kept: records that a client left behind when it died still belong to it.
+    if (connection.label !== undefined) this.#labels.set(client, connection.label);
     if (!this.available) this.awaitReturn();
   }
 
-  /** @internal The last one to leave stops every timer. */
+  /** @internal The last one to leave stops all timers. */
   disconnect(client: string): void {
-    this.connections.delete(client);
-    if (this.connections.size > 0) return;
+    this.#connections.delete(client);
+    if (this.#connections.size > 0) return;
     this.stopReturn?.();
     for (const stop of this.onTheirWay) stop();
     this.onTheirWay.clear();
@@ -99,11 +110,11 @@ export class MemoryLockServer {
   private awaitReturn(): void {
     this.stopReturn?.();
     this.stopReturn = undefined;
-    if (this.connections.size === 0) return;
+    if (this.#connections.size === 0) return;
     this.stopReturn = this.clock.timer(Math.max(0, this.outage.until - this.clock.now()), () => {
       // A timer may be early.
       if (!this.available) this.awaitReturn();
-      else for (const { recovered } of this.connections.values()) recovered();
+      else for (const { recovered } of this.#connections.values()) recovered();
     });
   }
 
@@ -123,8 +134,8 @@ export class MemoryLockServer {
 
   private async deliver(client: string, message: (connection: Connection) => void): Promise<void> {
     await nextTurn();
-    // Messages are not kept for whoever cannot be reached.
-    const connection = this.connections.get(client);
+    // Messages are not kept for clients that cannot be reached.
+    const connection = this.#connections.get(client);
     if (this.available && connection) message(connection);
   }
 }

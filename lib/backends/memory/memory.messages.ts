@@ -6,7 +6,7 @@ export const memoryRefusals = {
   /** One backend for two applications, or started twice. */
   inUse: () =>
     new LockConfigurationError(
-      'MemoryLockBackend: another client uses it already. Make one backend for each, on the same MemoryLockServer where they shall contend.',
+      'MemoryLockBackend: another client uses it already. Make one backend for each; put them on one MemoryLockServer to let them contend.',
     ),
 
   /** `faults.unavailable(…)` and other faults on demand, or a backend that was closed. */
@@ -16,13 +16,13 @@ export const memoryRefusals = {
       { key, uncertain },
     ),
 
-  /** A number of faults that is none. */
+  /** An invalid number of faults. */
   noCount: (fault: string, given: unknown, most: number) =>
     new LockConfigurationError(`${fault}: ${describe(given)} given, a whole number from 1 to ${most} expected.`),
 
-  /** Virtual time stands still, and callers ask again and again: a loop without an `await` on time. */
+  /** Virtual time stands still, and callers request locks again and again: a loop without an `await` on time. */
   endless: () =>
     new Error(
-      'Locks are asked for on and on, without a pause and without time passing. Let the loop wait, or the test advance the clock.',
+      'Locks are requested in an endless loop while time stands still. Let the loop wait, or advance the clock in the test.',
     ),
 } as const;

@@ -1,13 +1,13 @@
 import type { ClaimRef, LockDemand, LockKind, Outlook } from '../../core/lock-backend.js';
 
-/** What is said between a client and the table of locks. Times are milliseconds; every claim id is `clientId:n`. */
+/** Messages between a client and the table of locks. Times are milliseconds; each claim id begins with `clientId:`. */
 export interface Question extends LockDemand {
   readonly name: string;
-  readonly claim: string;
+  readonly id: string;
   readonly lease: number;
   /** Tokens to reserve behind the granted one. */
   readonly reserve: number;
-  /** After this a waiter that did not ask again counts as dead; 0: do not stand in the queue. */
+  /** After this a waiter that did not ask again counts as dead; 0: do not join the queue. */
   readonly patience: number;
 }
 
@@ -17,17 +17,19 @@ export type Answer =
   | { readonly status: 'contended'; readonly rest: number }
   | {
       readonly status: 'queued';
+      /** Until it should ask again. */
       readonly rest: number;
-      /** False: nobody listens for the claim. */ readonly heard: boolean;
+      /** True when its client listens for messages. */
+      readonly listening: boolean;
     }
   | { readonly status: 'mismatch'; readonly held: LockKind };
 
 export type Renewed = { readonly rest: number } & Outlook;
 
-/** Sent to a waiter that was granted the lock by somebody else's step. */
+/** Sent to a waiter that got the lock by a step of another claim. */
 export interface GrantMessage {
   readonly name: string;
-  readonly claim: string;
+  readonly id: string;
   readonly fencingToken: number;
   readonly tokensUntil: number;
   /** On the table's clock. */
@@ -35,38 +37,18 @@ export interface GrantMessage {
   readonly length: number;
 }
 
-/** Who listens for the grants of a client, and how they are told. */
+/** The clients that listen for grants, and how to reach them. */
 export interface Audience {
   hears(client: string): boolean;
   publish(client: string, grant: GrantMessage): void;
-  /** The claim was deprived of its lock: its client should make sure. */
+  /** The claim has lost its lock: its client should renew. */
   revoked(client: string, claim: ClaimRef): void;
+  /** A lease ends after so many ms, earlier than this waiting claim knows. */
+  freeAfter(client: string, claim: ClaimRef, rest: number): void;
 }
 
 /**
- * What was known of a waiter when it was last looked at. `heard`: its client listened; `asked`: it asked though its client did not
- * listen; `deaf`: not reached since it asked.
+ * How a waiter can be reached. `listening`: its client listened for messages when it asked; `polling`: it did not, so the waiter learns of
+ * a grant when it asks next; `unreachable`: the lock was granted to it, and it was not reached. It is passed over until it asks again.
  */
-export type Standing = 'heard' | 'asked' | 'deaf';
-
-/** Who holds a lock, or a part of it. */
-export interface HolderView {
-  readonly client: string;
-  readonly fencingToken: number;
-  readonly leaseLeft: number;
-  /** False for a grant that was handed over, and of which its holder has not been heard yet. */
-  readonly confirmed: boolean;
-  readonly kind: LockKind;
-  /** How many permits; 1 for the other kinds. */
-  readonly permits: number;
-}
-
-/** A lock as it stands at the server. */
-export interface LockView {
-  /** The first of `holders`: of an exclusive lock there is no other. */
-  readonly holder: HolderView | undefined;
-  /** In the order in which they got it. */
-  readonly holders: readonly HolderView[];
-  /** In order of arrival. The callers of one process stand here as one, except for shared locks and permits. */
-  readonly waiters: ReadonlyArray<{ readonly client: string; readonly standing: Standing }>;
-}
+export type Standing = 'listening' | 'polling' | 'unreachable';

@@ -1,13 +1,13 @@
-// Bound here, once: fake timers replace the global, and an answer that waits for them would never come.
+// Bound here, once: fake timers replace the global, and a reply that waits for them would never come.
 import { setImmediate } from 'node:timers';
 import { memoryRefusals } from './memory.messages.js';
 
 let underWay = 0;
 
-/** Messages and answers that travel for longer than this many turns after each other go on without end. */
+/** Messages and replies that follow each other for more than this many turns never end. */
 const endless = 100_000;
 
-/** One way over the network: what is asked is answered in a later turn of the event loop, never inside the call. */
+/** One way over the network: the reply comes in a later turn of the event loop, never inside the call. */
 export function nextTurn(): Promise<void> {
   underWay++;
   return new Promise((resolve) => {
@@ -19,8 +19,8 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
- * Settles when nothing travels any more in this process, and every promise job that came of it has run.
- * @throws Error when that does not come to an end: something asks on and on.
+ * Settles when no message is under way in this process, and all promise jobs that follow have run.
+ * @throws Error when that does not end: a caller requests locks in an endless loop.
  */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < endless; turn++) {

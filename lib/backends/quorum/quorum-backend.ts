@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.js';
+import { defaults } from '../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -15,30 +16,31 @@ import type {
 import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
-import { Candidacy } from './candidacy.js';
-import { majorityOf } from './majority.js';
-import { notStarted, releaseOutcome } from './outcomes.js';
+import { QuorumClaim } from './quorum-claim.js';
+import { majorityOf } from './quorum-rules.js';
+import { notStarted, releaseOutcome } from './quorum-answers.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
-import { assertQuorumSize, type QuorumTuning, resolveQuorumTuning } from './quorum.options.js';
 import { QuorumViews } from './quorum-views.js';
 import type { QuorumRules } from './quorum-rules.js';
-import { Renewing } from './renewing.js';
+import { QuorumRenewal } from './quorum-renewal.js';
 
-export interface QuorumBackendOptions extends QuorumTuning {
-  /** 3, 5, 7 … places that know nothing of each other, on one clock. The `commandTimeout` of each bounds how long it is waited for. */
+export interface QuorumBackendOptions {
+  /** 3, 5, 7 … independent backends, on one clock. The `commandTimeout` of each limits the wait for its replies. */
   nodes: readonly LockBackend[];
+  /** For so many ms after its start a node gives no vote. */
+  restartGuard?: number;
   /** From 0 to 1. @default Math.random */
   random?: () => number;
   log: LockLog;
 }
 
-/** What a quorum does not promise: its nodes' queues need not agree, and a majority of permits says nothing. */
+/** What a quorum cannot promise: its nodes' queues need not agree, and a majority of permits has no meaning. */
 export const quorumCapabilities: BackendCapabilities = { fifo: false, permits: false, views: true, handOver: false };
 
 /**
- * N independent places of locks as one: whoever is granted the lock by a majority of them holds it. It goes on working while a
- * majority can be reached, and takes their word for nothing but their votes (Redlock).
+ * N independent backends as one: a claim that gets the votes of a majority holds the lock. It works while a majority can be reached, and
+ * uses nothing of their replies but their votes (Redlock).
  */
 export class QuorumBackend implements LockBackend {
   readonly capabilities = quorumCapabilities;
@@ -50,39 +52,40 @@ export class QuorumBackend implements LockBackend {
   private readonly rules: QuorumRules;
   private readonly restartGuard: number;
   private readonly views: QuorumViews;
-  private readonly candidacies = new Map<string, Candidacy>();
+  private readonly claims = new Map<string, QuorumClaim>();
   private clientId: string | undefined;
   private events: LockBackendEvents | undefined;
 
   /** @throws LockConfigurationError for fewer than three nodes, for an even number of them, and for one that is there twice. */
   constructor(private readonly options: QuorumBackendOptions) {
-    const { nodes, log, random = Math.random } = options;
-    const { restartGuard, ...tuning } = resolveQuorumTuning(options);
+    const { nodes, log, random = Math.random, restartGuard = defaults.restartGuard } = options;
     assertQuorumSize(nodes.length);
     assertIndependent(nodes);
     this.restartGuard = restartGuard;
     const clock = (this.clock = nodes[0]!.clock ?? systemClock);
-    // A question and, behind it, the token's round.
+    // A request and, behind it, the round for the token.
     this.commandTimeout = 2 * Math.max(...nodes.map((node) => node.commandTimeout));
     this.poll = Math.max(...nodes.map((node) => node.poll));
     this.claimWindow = Math.max(...nodes.map((node) => node.claimWindow));
     this.rules = {
-      nodes: nodes.map((node, position) => new QuorumNode(node, position, clock, this.restartGuard, log)),
+      nodes: nodes.reduce<QuorumNode[]>(
+        (earlier, node) => [...earlier, new QuorumNode(node, earlier, clock, this.restartGuard, log)],
+        [],
+      ),
       majority: majorityOf(nodes.length),
-      ...tuning,
       poll: this.poll,
       claimWindow: this.claimWindow,
-      stragglers: this.commandTimeout / 2,
+      lateVotes: this.commandTimeout / 2,
       now: () => clock.now(),
       timer: (delay, fn) => clock.timer(delay, fn),
       random,
       granted: (grant) => this.events?.granted(grant),
-      forget: (claim) => this.candidacies.delete(claim),
+      forget: (claim) => this.claims.delete(claim),
     };
     this.views = new QuorumViews(this.rules.nodes, this.rules.majority);
   }
 
-  /** Rejects when no majority can be reached, and when a node refuses what locks need. The nodes go on trying by themselves. */
+  /** Rejects when no majority can be reached, and when a node refuses what locks need. The nodes keep trying in the background. */
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
     this.clientId = clientId;
     this.events = events;
@@ -91,30 +94,34 @@ export class QuorumBackend implements LockBackend {
     const reasons = starts.map((start) => (start.status === 'rejected' ? (start.reason as Error) : undefined));
     const refused = reasons.find((reason) => reason instanceof LockConfigurationError);
     if (refused) throw refused;
+    for (const node of nodes) {
+      const twin = node.twinRefusal();
+      if (twin) throw twin;
+    }
     if (reasons.filter((reason) => !reason).length < majority) throw notStarted(nodes, reasons, majority);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const { name, claim, kind, lease } = request;
+    const { name, id: claim, kind, lease } = request;
     this.assertOpen(name);
     if (kind === 'permits') throw quorumRefusals.noPermits(name);
     if (this.restartGuard > 0 && lease > this.restartGuard)
       throw quorumRefusals.longerThanGuard(name, lease, this.restartGuard);
-    let candidacy = this.candidacies.get(claim);
-    if (!candidacy) this.candidacies.set(claim, (candidacy = new Candidacy(request, this.rules)));
+    let candidacy = this.claims.get(claim);
+    if (!candidacy) this.claims.set(claim, (candidacy = new QuorumClaim(request, this.rules)));
     return candidacy.ask(request);
   }
 
-  async release({ name, claim, keepUntil }: ReleaseRequest): Promise<ReleaseReply> {
+  async release({ name, id: claim, keepUntil }: ReleaseRequest): Promise<ReleaseReply> {
     this.assertOpen(name);
-    const candidacy = this.candidacies.get(claim);
+    const candidacy = this.claims.get(claim);
     if (candidacy) return candidacy.release(keepUntil);
-    // An own one was given back at all nodes before; what they did not answer is repeated there.
+    // A claim of this client was released at all nodes before; the release is repeated where it had no reply.
     if (claim.startsWith(`${this.clientId}:`)) return 'absent';
     const { nodes, majority } = this.rules;
     return releaseOutcome(
       name,
-      nodes.map((node) => node.releases.release({ name, claim }, this.claimWindow, 0)),
+      nodes.map((node) => node.releases.release({ name, id: claim }, this.claimWindow, 0)),
       majority,
     );
   }
@@ -122,7 +129,7 @@ export class QuorumBackend implements LockBackend {
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
     if (!this.clientId) return holds.map(() => 'unanswered');
     const { nodes } = this.rules;
-    const renewals = holds.map((hold) => new Renewing(hold, this.candidacies.get(hold.claim), this.rules));
+    const renewals = holds.map((hold) => new QuorumRenewal(hold, this.claims.get(hold.id), this.rules));
     await new Promise<void>((resolve) => {
       const answers = nodes.map(async (node) => {
         await renewAt(node, renewals);
@@ -150,7 +157,7 @@ export class QuorumBackend implements LockBackend {
     return this.views.list(startsWith);
   }
 
-  /** Looks at every node. What one forgets by a restart does no harm where `restartGuard` keeps it from voting then. */
+  /** Examines all nodes. A node that loses its data in a restart does no harm if `restartGuard` keeps it from voting then. */
   async examine(): Promise<readonly LockFinding[]> {
     const found = await Promise.all(this.rules.nodes.map(async ({ backend }) => backend.examine?.()));
     return found
@@ -160,13 +167,13 @@ export class QuorumBackend implements LockBackend {
 
   async close(): Promise<void> {
     this.clientId = undefined;
-    for (const candidacy of this.candidacies.values()) candidacy.abandon();
-    this.candidacies.clear();
+    for (const candidacy of this.claims.values()) candidacy.abandon();
+    this.claims.clear();
     await Promise.all(this.rules.nodes.map((node) => node.close()));
   }
 
-  /** A node that forgot what it had granted is no small matter, though the others still know. */
-  private tellLost(renewals: readonly Renewing[]): void {
+  /** A node that forgot what it had granted is worth a warning, although the others still know. */
+  private tellLost(renewals: readonly QuorumRenewal[]): void {
     for (const node of this.rules.nodes) {
       const count = renewals.filter(({ reply, lost }) => typeof reply === 'object' && lost.includes(node)).length;
       if (count === 0) continue;
@@ -179,15 +186,23 @@ export class QuorumBackend implements LockBackend {
   }
 }
 
-async function renewAt(node: QuorumNode, renewals: readonly Renewing[]): Promise<void> {
+async function renewAt(node: QuorumNode, renewals: readonly QuorumRenewal[]): Promise<void> {
   const parts = renewals.flatMap((renewal) =>
-    [...renewal.votes.keys()].filter((ballot) => ballot.node === node).map((ballot) => ({ renewal, ballot })),
+    [...renewal.votes.keys()]
+      .filter((nodeClaim) => nodeClaim.node === node)
+      .map((nodeClaim) => ({ renewal, nodeClaim })),
   );
   if (parts.length === 0) return;
-  const replies = await node.backend.renew(parts.map(({ renewal, ballot }) => renewal.requestTo(ballot)));
-  parts.forEach(({ renewal, ballot }, index) => {
-    renewal.take(ballot, replies[index]!);
+  const replies = await node.backend.renew(parts.map(({ renewal, nodeClaim }) => renewal.requestTo(nodeClaim)));
+  parts.forEach(({ renewal, nodeClaim }, index) => {
+    renewal.take(nodeClaim, replies[index]!);
   });
+}
+
+/** @throws LockConfigurationError for fewer than three nodes, and for an even number of them. */
+export function assertQuorumSize(nodes: number): void {
+  if (nodes < 3) throw quorumRefusals.tooFew(nodes);
+  if (nodes % 2 === 0) throw quorumRefusals.even(nodes);
 }
 
 function assertIndependent(nodes: readonly LockBackend[]): void {

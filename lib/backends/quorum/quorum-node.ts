@@ -3,33 +3,37 @@ import type { LockBackend, LockBackendEvents, PushedGrant } from '../../core/loc
 import type { LockLog } from '../../core/lock-log.js';
 import { Releases } from '../../core/releases.js';
 import type { LockError } from '../../errors/lock-errors.js';
-import { candidateOf } from './ballot-id.js';
+import { quorumClaimId } from './node-claim.js';
 import { quorumRefusals } from './quorum.messages.js';
 
-/** What a node has to tell a claim. */
-export interface NodeBallot {
-  readonly claim: string;
+/** What a node sends to a claim. */
+export interface NodeMember {
+  readonly id: string;
   readonly vote: unknown;
   /** Messages may have been missed. */
   ask(): void;
   receive(grant: PushedGrant): void;
 }
 
-/** One of the servers: its port, the ballots that are open there, and the releases that it has yet to answer. */
+/** One of the servers: its port, its open node claims, and the releases without a reply. */
 export class QuorumNode {
   readonly label: string;
   readonly releases: Releases;
-  private readonly ballots = new Map<string, NodeBallot>();
+  private readonly members = new Map<string, NodeMember>();
+  private hasStarted = false;
 
-  /** @param restartGuard ms for which it gives no new vote after its start; 0: no such time */
+  /**
+   * @param earlier the nodes in front of it in the list
+   * @param restartGuard ms for which it gives no new vote after its start; 0: no such time
+   */
   constructor(
     readonly backend: LockBackend,
-    position: number,
+    private readonly earlier: readonly QuorumNode[],
     private readonly clock: Clock,
     private readonly restartGuard: number,
-    log: LockLog,
+    private readonly log: LockLog,
   ) {
-    this.label = backend.label ?? `node ${position + 1}`;
+    this.label = backend.label ?? `node ${earlier.length + 1}`;
     this.releases = new Releases(backend, clock, log);
   }
 
@@ -37,46 +41,64 @@ export class QuorumNode {
     return this.clock.now();
   }
 
-  /** @param events of the quorum; grants of this node alone are none of them */
+  /** @param events of the quorum, which do not include grants of this node alone */
   start(clientId: string, events: LockBackendEvents): Promise<void> {
-    return this.backend.start(clientId, {
+    const start = this.backend.start(clientId, {
       granted: (grant) => {
         this.granted(grant);
       },
       recovered: (what) => {
         if (what === 'messages') {
-          for (const ballot of this.ballots.values()) if (!ballot.vote) ballot.ask();
+          for (const nodeClaim of this.members.values()) if (!nodeClaim.vote) nodeClaim.ask();
           return;
         }
+        const twin = this.hasStarted && this.twinRefusal();
+        if (twin) this.log.error(twin.message);
         this.releases.repeat();
         events.recovered();
       },
-      revoked: ({ name, claim }) => {
-        events.revoked?.({ name, claim: candidateOf(claim) });
+      revoked: ({ name, id: claim }) => {
+        events.revoked?.({ name, id: quorumClaimId(claim) });
       },
+      freeAt: ({ name, id: claim }, at) => {
+        events.freeAt?.({ name, id: quorumClaimId(claim) }, at);
+      },
+    });
+    return start.finally(() => {
+      this.hasStarted = true;
     });
   }
 
-  /** Settles when everything that is under way is given back, and the connections are closed. */
+  /** The refusal of a node that leads to the same server as an earlier one, once both have sent their identity. */
+  twinRefusal(): LockError | undefined {
+    const { serverId } = this.backend;
+    const twin = this.earlier.find(({ backend }) => serverId !== undefined && backend.serverId === serverId);
+    return twin && quorumRefusals.sameServer(twin.label, this.label);
+  }
+
+  /** Settles when everything that is under way is released, and the connections are closed. */
   async close(): Promise<void> {
-    await this.releases.settled();
+    // At a node without a reply the claim ends with its lease: the others are the majority that counts.
+    await this.releases.settled(0);
     this.releases.stop();
     await this.backend.close();
   }
 
-  enter(ballot: NodeBallot): void {
-    this.ballots.set(ballot.claim, ballot);
+  enter(nodeClaim: NodeMember): void {
+    this.members.set(nodeClaim.id, nodeClaim);
   }
 
-  leave(ballot: NodeBallot): void {
-    this.ballots.delete(ballot.claim);
+  leave(nodeClaim: NodeMember): void {
+    this.members.delete(nodeClaim.id);
   }
 
   /**
-   * Why it must not be asked for votes now, and until when: it was started a short while ago, perhaps with an empty memory, and
-   * leases that it gave before may still run.
+   * Why the node must not be asked for votes now, and until when: an earlier node leads to the same server; or it was started a short while
+   * ago, perhaps without its data, and leases that it gave before may still run.
    */
   refusal(name: string): { readonly error: LockError; readonly until: number } | undefined {
+    const twin = this.twinRefusal();
+    if (twin) return { error: twin, until: this.clock.now() + this.backend.poll };
     const { upSince } = this.backend;
     if (upSince === undefined || this.restartGuard === 0) return undefined;
     const until = upSince + this.restartGuard;
@@ -86,10 +108,10 @@ export class QuorumNode {
   }
 
   private granted(grant: PushedGrant): void {
-    const ballot = this.ballots.get(grant.claim);
-    // Given up meanwhile, or brought back by a failover: nobody here wants it, and it lapses within the claim window.
-    if (!ballot) void this.releases.release(grant, this.backend.claimWindow, 0);
-    // What a memory with a gap serves may be another's: left to lapse.
-    else if (!this.refusal(grant.name)) ballot.receive(grant);
+    const nodeClaim = this.members.get(grant.id);
+    // No claim here wants it: it was given up, or a failover brought it back. It lapses within the claim window.
+    if (!nodeClaim) void this.releases.release(grant, this.backend.claimWindow, 0);
+    // A node that lost its data may grant what another claim holds: left to lapse.
+    else if (!this.refusal(grant.name)) nodeClaim.receive(grant);
   }
 }

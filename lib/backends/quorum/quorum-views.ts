@@ -1,24 +1,24 @@
 import type { HolderRef, HolderSnapshot, LockSnapshot, WaiterSnapshot } from '../../core/lock-backend.js';
-import { candidateOf } from './ballot-id.js';
-import { reachedBy } from './majority.js';
-import { answersOf } from './outcomes.js';
+import { quorumClaimId } from './node-claim.js';
+import { reachedBy } from './quorum-rules.js';
+import { answersOf } from './quorum-answers.js';
 import type { QuorumNode } from './quorum-node.js';
 
-/** What one node says of somebody who holds there. */
+/** A holder as one node reports it. */
 interface SeenVote {
   readonly node: QuorumNode;
   readonly holder: HolderSnapshot;
   readonly snapshot: LockSnapshot;
 }
 
-/** Looking at locks, and taking them away: what most of the nodes say. A name's nodes are asked at once, not as one moment. */
+/** Views of locks, and revoking them: the result of most of the nodes. The nodes of a name are asked at once, but not at one moment. */
 export class QuorumViews {
   constructor(
     private readonly nodes: readonly QuorumNode[],
     private readonly majority: number,
   ) {}
 
-  /** Holders have the votes of a majority; of their tokens the largest is told, which may be that of a vote that came after the election. */
+  /** Holders have the votes of a majority. Their token is the largest one, which may be that of a vote that came after the election. */
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
     const { majority } = this;
     const seen = await this.look(name, waiters);
@@ -29,17 +29,17 @@ export class QuorumViews {
       limit: undefined,
       holders: votes.map(([claim, won]) => holderOf(claim, won, majority)),
       waiters: waitersIn(seen)
-        .filter(({ claim }) => !holding.has(claim))
+        .filter(({ id: claim }) => !holding.has(claim))
         .slice(0, waiters),
     };
   }
 
-  /** Each vote is taken at its node, by the node's own token. */
+  /** Each vote is revoked at its node, by the node's own token. */
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const { majority } = this;
     const seen = await this.look(name, 0);
     const named = [...votesByCandidate(seen)].filter(([claim, votes]) =>
-      holders.some((ref) => ref.claim === claim && isElectedBy(ref.fencingToken, votes, majority)),
+      holders.some((ref) => ref.id === claim && isElectedBy(ref.fencingToken, votes, majority)),
     );
     const votes = named.flatMap(([, won]) => won);
     const nodes = this.nodes.filter((node) => votes.some((vote) => vote.node === node));
@@ -49,11 +49,11 @@ export class QuorumViews {
         return node.backend.revoke!(name, there);
       }),
     );
-    const lost = taken.flat().map(candidateOf);
+    const lost = taken.flat().map(quorumClaimId);
     return named.map(([claim]) => claim).filter((claim) => lost.filter((one) => one === claim).length >= majority);
   }
 
-  /** Names that a majority of the nodes has given to somebody. */
+  /** Names that are held at a majority of the nodes. */
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
     const lists = await answersOf(undefined, this.nodes, this.majority, async ({ backend }) => {
       const names = new Set<string>();
@@ -76,14 +76,14 @@ function votesByCandidate(
   const votes = new Map<string, SeenVote[]>();
   for (const [node, snapshot] of seen) {
     for (const holder of snapshot.holders) {
-      const claim = candidateOf(holder.claim);
+      const claim = quorumClaimId(holder.id);
       votes.set(claim, [...(votes.get(claim) ?? []), { node, holder, snapshot }]);
     }
   }
   return votes;
 }
 
-/** Whether a holder can have this token by these votes: it is the largest of a majority of them. */
+/** True when a holder can have this token by these votes: it is the largest of a majority of them. */
 function isElectedBy(token: number, votes: readonly SeenVote[], majority: number): boolean {
   const tokens = votes.map(({ holder }) => holder.fencingToken);
   return tokens.includes(token) && tokens.filter((one) => one <= token).length >= majority;
@@ -94,22 +94,22 @@ function holderOf(claim: string, votes: readonly SeenVote[], majority: number): 
   const inState = (state: HolderSnapshot['state']): number => holders.filter((holder) => holder.state === state).length;
   const reached = (values: number[]): number => reachedBy(values, majority);
   return {
-    claim,
+    id: claim,
     fencingToken: Math.max(...holders.map(({ fencingToken }) => fencingToken)),
     heldFor: reached(holders.map(({ heldFor }) => heldFor)),
     leaseLeft: reached(holders.map(({ leaseLeft }) => leaseLeft)),
-    state: inState('kept') >= majority ? 'kept' : inState('full') >= majority ? 'full' : 'provisional',
+    state: inState('kept') >= majority ? 'kept' : inState('held') >= majority ? 'held' : 'provisional',
     permits: 1,
   };
 }
 
-/** Each once, whoever waits longest first: the nodes' queues need not agree. */
+/** Each once, the longest wait first: the nodes' queues need not agree. */
 function waitersIn(seen: ReadonlyArray<readonly [QuorumNode, LockSnapshot]>): WaiterSnapshot[] {
   const waiters = new Map<string, WaiterSnapshot>();
   for (const waiter of seen.flatMap(([, snapshot]) => snapshot.waiters)) {
-    const claim = candidateOf(waiter.claim);
+    const claim = quorumClaimId(waiter.id);
     const known = waiters.get(claim);
-    if (!known || known.waited < waiter.waited) waiters.set(claim, { ...waiter, claim });
+    if (!known || known.waited < waiter.waited) waiters.set(claim, { ...waiter, id: claim });
   }
   return [...waiters.values()].sort((a, b) => b.waited - a.waited);
 }

@@ -1,4 +1,4 @@
-import { describe, printable } from '../../core/describe.js';
+import { printable } from '../../core/describe.js';
 import {
   LockConfigurationError,
   LockUnavailableError,
@@ -6,9 +6,12 @@ import {
   QuorumNotReachedError,
 } from '../../errors/lock-errors.js';
 
-/** A quorum of servers that cannot be asked. Each node is called by its host and port. */
+/** A quorum of servers. Each node is named by its host and port. */
 export const quorumRefusals = {
-  /** Too few nodes answered in time (`nodeTimeout`), or they were started a short while ago (`restartGuard`). `error.votes` says for each node why. */
+  /**
+   * Too few nodes replied in time (`nodeTimeout`), or they were started a short while ago (`restartGuard`). `error.votes` has the reason
+   * for each node.
+   */
   notReached: (
     key: string | undefined,
     answered: number,
@@ -19,11 +22,11 @@ export const quorumRefusals = {
     { cause, uncertain = false }: { cause?: unknown; uncertain?: boolean } = {},
   ) =>
     new QuorumNotReachedError(
-      `${key === undefined ? 'Locks' : `Lock ${printable(key)}`}: ${answered} of ${size} nodes answered, ${majority} are needed. Look at ${silent}.`,
+      `${key === undefined ? 'Locks' : `Lock ${printable(key)}`}: ${answered} of ${size} nodes answered, ${majority} are needed. Check ${silent}.`,
       { key, votes, cause, uncertain },
     ),
 
-  /** As the application starts. Locks are given out as soon as a majority is there. */
+  /** As the application starts. Locks are given out as soon as a majority is connected. */
   notStarted: (
     reached: number,
     size: number,
@@ -33,20 +36,23 @@ export const quorumRefusals = {
     cause?: unknown,
   ) =>
     new QuorumNotReachedError(
-      `${reached} of ${size} nodes of the quorum were reached, ${majority} are needed. Look at ${silent}.`,
+      `${reached} of ${size} nodes of the quorum were reached, ${majority} are needed. Check ${silent}.`,
       { votes, cause },
     ),
 
-  /** The votes of a majority came when the lease was used up, or nearly: slow nodes, or a very short `lease`. One of the reasons in `error.votes`. */
+  /**
+   * The lease was used up, or nearly, when the votes of a majority had come: slow nodes, or a very short `lease`. One of the reasons in
+   * `error.votes`.
+   */
   ranOut: (key: string, node: string, lease: number) =>
     new LockUnavailableError(
-      `Lock ${printable(key)}: the vote of ${node} had run out (lease ${lease} ms) before a majority was there. Give a longer lease.`,
+      `Lock ${printable(key)}: the vote of ${node} had expired (lease ${lease} ms) before a majority had voted. Use a longer lease.`,
       { key },
     ),
 
   /** A node went silent between its vote and the round of the token. One of the reasons in `error.votes`. */
   notConfirmed: (key: string, node: string) =>
-    new LockUnavailableError(`Lock ${printable(key)}: ${node} did not confirm its vote. Look at it.`, {
+    new LockUnavailableError(`Lock ${printable(key)}: ${node} did not confirm its vote. Check that node.`, {
       key,
       uncertain: true,
     }),
@@ -58,15 +64,15 @@ export const quorumRefusals = {
       { key },
     ),
 
-  /** A release that too few nodes have answered. Nobody sees this: it is repeated until they do, or until the lease is over. */
+  /** A release that too few nodes have answered. No caller sees this error: the release is repeated until they do, or until the lease ends. */
   notReleased: (key: string, answered: number, size: number) =>
     new LockUnavailableError(
-      `Lock ${printable(key)}: ${answered} of ${size} nodes answered its release; the others are asked on.`,
+      `Lock ${printable(key)}: ${answered} of ${size} nodes answered its release; it is repeated at the others.`,
       { key, uncertain: true },
     ),
 
-  /** The caller had gone before an answer could come. Nobody sees this. */
-  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up meanwhile.`, { key }),
+  /** The caller stopped waiting before a reply could come. No caller sees this error. */
+  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
 
   /** After the application has ended. */
   closed: (key: string) =>
@@ -81,45 +87,48 @@ export const quorumRefusals = {
   /** `quorum.nodes` has one or two entries, or none. */
   tooFew: (count: number) =>
     new LockConfigurationError(
-      `quorum.nodes: ${count} given; a quorum has 3, 5 or 7 independent servers. With fewer, one that fails takes all locks with it: give one server as option redis instead, or add more.`,
+      `quorum.nodes: ${count} given; a quorum has 3, 5 or 7 independent servers. With fewer, the failure of one stops all locks: use one server (option redis) instead, or add more.`,
     ),
 
   /** An even number of `quorum.nodes`. */
   even: (count: number) =>
     new LockConfigurationError(
-      `quorum.nodes: ${count} given; a quorum has 3, 5 or 7 independent servers. An even number bears no more failures than one less: add one, or take one away.`,
+      `quorum.nodes: ${count} given; a quorum has 3, 5 or 7 independent servers. An even number tolerates no more failures than one less: add one, or remove one.`,
     ),
 
-  /** The same host and port twice, also with different databases. */
+  /** The same host and port twice, even with different databases. */
   twice: (node: string) =>
     new LockConfigurationError(
-      `quorum.nodes: ${node} is there twice; a server that votes twice can elect two holders. Give different servers.`,
+      `quorum.nodes: ${node} is in the list twice; a server that votes twice can elect two holders. Use different servers.`,
     ),
 
-  /** `quorum.driftFactor`. */
-  driftFactor: (given: unknown, least: number, most: number) =>
+  /** Two of `quorum.nodes` lead to one server (`run_id`): a second name, a proxy, an alias in DNS. The second node gives no vote. */
+  sameServer: (node: string, other: string) =>
     new LockConfigurationError(
-      `quorum.driftFactor: ${describe(given)} given; a part of the lease from ${least} to ${most} expected.`,
+      `quorum.nodes: ${node} and ${other} lead to the same server; a server that votes twice can elect two holders. Use different servers.`,
     ),
 
-  /** `limit` at a call. Majorities of servers that each give out their own permits could be more holders than there are permits. */
+  /** `limit` at a call. Each server would give out its own permits, and so majorities could have more holders than there are permits. */
   noPermits: (key: string) =>
     new LockConfigurationError(
-      `Lock ${printable(key)}: limit: permits cannot be counted over a quorum of servers. Give the connection one server (option redis), or take an exclusive or shared lock.`,
+      `Lock ${printable(key)}: limit: permits cannot be counted over a quorum of servers. Use a connection with one server (option redis), or take an exclusive or shared lock.`,
       { key },
     ),
 
-  /** A `lease` at a call that a restarted node could outvote. */
+  /** A `lease` at a call that is longer than a restarted node abstains. */
   longerThanGuard: (key: string, lease: number, guard: number) =>
     new LockConfigurationError(
-      `Lock ${printable(key)}: a lease of ${lease} ms is longer than quorum.restartGuard (${guard} ms): a node that was restarted could vote again while it runs. Give a shorter lease, or a longer restartGuard.`,
+      `Lock ${printable(key)}: a lease of ${lease} ms is longer than quorum.restartGuard (${guard} ms): a node that was restarted could vote again while the lease runs. Use a shorter lease, or a longer restartGuard.`,
       { key },
     ),
 } as const;
 
-/** Lines in the log about the nodes of a quorum. */
+/** Log lines about the nodes of a quorum. */
 export const quorumLines = {
-  /** Warning: a renewal found votes gone, and a majority still there. The node was restarted without its data, flushed, or evicts keys. */
+  /**
+   * Warning: a renewal found that a node has lost votes, while a majority still has them. The node was restarted without its data, flushed,
+   * or evicts keys.
+   */
   forgotten: (node: string, count: number) =>
-    `${node} has forgotten ${count} of the locks that this process holds. A majority of the nodes still knows them, and it is asked for its votes again; look at its persistence and eviction.`,
+    `${node} has forgotten ${count} of the locks that this process holds. A majority of the nodes still has them, and the node is asked for its votes again. Check its persistence and eviction.`,
 } as const;

@@ -6,37 +6,42 @@ import { commandFor } from './name-command.js';
 import { toLockError } from './redis-errors.js';
 import { redisRefusals } from './redis.messages.js';
 import { type ReplicaConfirmation, TooFewReplicas } from './replica-confirmation.js';
-import { decodeAdopt } from './replies.js';
+import { decodeAdopt, timedReply } from './replies.js';
 
-/** Moves a hold to another claim. @throws LockUnavailableError, `uncertain` where it may have happened */
+/** Moves a hold to another claim. @throws LockUnavailableError, `uncertain` when it may have happened */
 export async function adopt(
   connection: CommandConnection,
   keys: KeySpace,
   replicas: ReplicaConfirmation | undefined,
-  { name, claim, from, fencingToken, lease, giveUpAt }: AdoptRequest,
+  { name, id: claim, from, fencingToken, lease, giveUpAt }: AdoptRequest,
 ): Promise<AdoptReply> {
   const began = performance.now();
   for (;;) {
-    const { reply, sentAt } = await commandFor<[now: number, outcome: string]>(
+    const answer = await commandFor(
       connection,
       'adopt',
       name,
-      (at) => [...keys.forScript([{ name }]), connection.latestUseful(at), from, fencingToken, claim, lease],
+      (at) => {
+        const channels = keys.channelsFor([{ name }]);
+        return [...keys.forScript([{ name }]), connection.latestUseful(at), from, fencingToken, claim, lease, channels];
+      },
+      (reply, sentAt) => {
+        const [now, outcome] = timedReply('adopt', reply, 1);
+        connection.serverClock.observe(now, sentAt);
+        return decodeAdopt(outcome, sentAt);
+      },
       giveUpAt,
     );
-    const [now, outcome] = reply;
-    connection.serverClock.observe(now, sentAt);
-    const answer = decodeAdopt(outcome, sentAt);
     if (answer !== 'late') {
       if (typeof answer === 'object' && replicas) await confirmed(replicas, connection, name);
       return answer;
     }
-    // The estimate of the server's clock was off, and the answer has put it right.
+    // The estimate of the server's clock was wrong, and the reply has corrected it.
     if (performance.now() - began >= connection.commandTimeout) throw toLockError(late, connection.address, name);
   }
 }
 
-/** What replicas may not have is adopted by nobody, as far as the caller knows: it asks again, or gives it back. */
+/** Without enough replicas the adoption fails for the caller: it tries again, or releases. */
 async function confirmed(replicas: ReplicaConfirmation, connection: CommandConnection, name: string): Promise<void> {
   const { address } = connection;
   await replicas.ask().catch((error: unknown) => {

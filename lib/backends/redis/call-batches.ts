@@ -1,15 +1,16 @@
 import type { AcquireRequest, ClaimRef, ReleaseRequest } from '../../core/lock-backend.js';
+import { inRoot } from '../../core/root-context.js';
 import type { CommandConnection } from './command-connection.js';
 import type { KeySpace } from './keys.js';
 import { redisReasons } from './redis.messages.js';
 import { type ReplicaConfirmation, UnconfirmedGrant } from './replica-confirmation.js';
-import { failureIn, isGrant } from './replies.js';
+import { failureIn, isGrant, releaseReplies, type TimedReply, timedReply } from './replies.js';
 
 /** One claim's part in a script call. */
 export interface ScriptCall<R extends ClaimRef = ClaimRef> {
   readonly name: string;
   readonly request: R;
-  /** @param reply what the script answered for this claim; @param sentAt when the command was sent (local ms) */
+  /** @param reply the script's reply for this claim; @param sentAt when the command was sent (local ms) */
   answered(reply: unknown, sentAt: number): void;
   /** @param sentAt when it was sent (local ms) */
   failed(error: unknown, sentAt: number): void;
@@ -18,22 +19,24 @@ export interface ScriptCall<R extends ClaimRef = ClaimRef> {
 type AcquireCall = ScriptCall<AcquireRequest>;
 type ReleaseCall = ScriptCall<ReleaseRequest>;
 
-/** Calls that stand together in one command. */
+/** Calls that share a command. */
 export type Batch =
   | { readonly script: 'acquire' | 'share'; readonly calls: AcquireCall[] }
   | { readonly script: 'release'; readonly calls: ReleaseCall[] };
 
-/** Claims in one packet, and so in one command: Redis serves nobody else during a command, some hundred microseconds for the most. */
+/** Claims in one packet, and so in one command: Redis serves no other client during a command, some hundred microseconds for the most. */
 const packetSize = { least: 16, most: 64 };
-/** Into so many packets a turn is cut: Redis works at the first while the next is encoded here, and the other way round with the answers. */
+/**
+ * A turn is cut into this many packets: Redis works on the first while the next is encoded here, and the other way round with the replies.
+ */
 const packetsOfTurn = 4;
 
-/** A question was executed after its `latestUseful`: nothing was changed. */
+/** A command was executed after its `latestUseful`: it changed nothing. */
 export const late = redisReasons.late();
 
 /**
- * Sends what is asked for in one turn of the event loop as few commands: hundreds of flows cost Redis and this process a
- * fraction of a command each, a single one goes out as it is. The order of the calls is kept.
+ * Sends the calls of one turn of the event loop as few commands. With hundreds of flows, each costs Redis and this process a fraction of a
+ * command; a single call is sent alone. Keeps the order of the calls.
  */
 export class CallBatches {
   protected batches: Batch[] = [];
@@ -49,7 +52,7 @@ export class CallBatches {
   acquire(call: AcquireCall): void {
     const script = call.request.kind === 'exclusive' ? 'acquire' : 'share';
     const last = this.lastFor(call.name);
-    // A release may belong to a question just before it: what is of one kind is only put together where it stands together.
+    // A release may belong to an acquire just before it: only adjacent calls of one kind are put together.
     if (last && last.script !== 'release' && last.script === script) last.calls.push(call);
     else this.open({ script, calls: [call] }, call.name);
   }
@@ -66,7 +69,11 @@ export class CallBatches {
   }
 
   protected open(batch: Batch, _name: string): void {
-    if (this.batches.push(batch) === 1) process.nextTick(this.flush);
+    if (this.batches.length > 0) this.batches.push(batch);
+    else {
+      this.batches = [batch];
+      process.nextTick(inRoot, this.flush);
+    }
   }
 
   private readonly flush = (): void => {
@@ -95,11 +102,12 @@ export class CallBatches {
     if (script === 'acquire') command.push(tokensFor(calls), claimsOf(calls), this.termsOf(calls));
     else command.push(claimsOf(calls), this.shares(calls));
     const confirmed = this.replicas?.ask();
-    // Looked at below, when there is a grant to confirm.
+    // Awaited below, when there is a grant to confirm.
     confirmed?.catch(() => undefined);
     connection.run(script, keyCount, command).then(
       (reply) => {
-        const replies = reply as [now: number, ...unknown[]];
+        const replies = this.read(calls, sentAt, () => timedReply(script, reply, calls.length));
+        if (!replies) return;
         connection.serverClock.observe(replies[0], sentAt);
         if (replies[1] === 'late') refuse(calls, late, sentAt);
         else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
@@ -119,9 +127,9 @@ export class CallBatches {
     if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {
-        calls.forEach((call, index) =>
-          this.answer(call, reply === 'released' ? reply : (reply as unknown[])[index], sentAt),
-        );
+        const replies = this.read(calls, sentAt, () => releaseReplies(reply, calls.length));
+        if (!replies) return;
+        calls.forEach((call, index) => this.answer(call, replies === 'released' ? replies : replies[index], sentAt));
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -131,15 +139,28 @@ export class CallBatches {
 
   private answer(call: ScriptCall, reply: unknown, sentAt: number): void {
     const failure = failureIn(reply);
-    if (failure) {
-      this.connection.lookAt(failure);
-      call.failed(failure, sentAt);
-    } else call.answered(reply, sentAt);
+    if (failure) this.failed([call], failure, sentAt);
+    else this.read([call], sentAt, () => call.answered(reply, sentAt));
+  }
+
+  /** A reply that cannot be decoded is a failure of its calls: thrown here, it would leave them pending. */
+  private read<T>(calls: readonly ScriptCall[], sentAt: number, decode: () => T): T | undefined {
+    try {
+      return decode();
+    } catch (error) {
+      this.failed(calls, error, sentAt);
+      return undefined;
+    }
+  }
+
+  private failed(calls: readonly ScriptCall[], error: unknown, sentAt: number): void {
+    this.connection.lookAt(error);
+    refuse(calls, error, sentAt);
   }
 
   private answerConfirmed(
     calls: readonly AcquireCall[],
-    replies: readonly [now: number, ...unknown[]],
+    replies: TimedReply,
     sentAt: number,
     confirmed: Promise<void>,
   ): void {
@@ -153,9 +174,11 @@ export class CallBatches {
     confirmed.then(() => answer(), answer);
   }
 
-  /** What the claims ask for: said once when all ask for the same. */
+  /** The terms of the claims: sent once when all are the same. */
   private termsOf(calls: readonly AcquireCall[]): string {
-    const { lease, reserve, enqueue } = calls[0]!.request;
+    const first = calls[0]!.request;
+    if (calls.length === 1) return this.terms(first);
+    const { lease, reserve, enqueue } = first;
     const same = calls.every(
       ({ request }) => request.lease === lease && request.reserve === reserve && request.enqueue === enqueue,
     );
@@ -175,7 +198,7 @@ export class CallBatches {
   }
 }
 
-/** The calls in their order, so many at a time. */
+/** The calls in their order, in packets of this size. */
 function* packetsOf(batches: readonly Batch[], size: number): Iterable<Batch[]> {
   let packet: Batch[] = [];
   let room = size;
@@ -201,10 +224,11 @@ function tokensFor(calls: readonly AcquireCall[]): number {
 }
 
 function claimsOf(calls: readonly ScriptCall[]): string {
-  return calls.map(({ request }) => request.claim).join(' ');
+  if (calls.length === 1) return calls[0]!.request.id;
+  return calls.map(({ request }) => request.id).join(' ');
 }
 
-/** For how many ms each lock stays as it is though it is given up. */
+/** For how many ms each lock stays taken after its release. */
 function keepsOf(calls: readonly ReleaseCall[], now: number): string {
   return calls.map(({ request: { keepUntil = 0 } }) => Math.max(0, Math.ceil(keepUntil - now))).join(' ');
 }

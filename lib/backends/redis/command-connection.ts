@@ -1,29 +1,35 @@
 import type { Redis } from 'ioredis';
 import type { LockLog } from '../../core/lock-log.js';
+import { inRoot } from '../../core/root-context.js';
 import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
 import { AnswerWatch } from './answer-watch.js';
-import { addressOf, breakConnection, endConnection, samePeer, streamOf } from './redis-connection.js';
-import { isReadOnly, isRefused, toLockError } from './redis-errors.js';
+import { addressOf, breakConnection, endConnection, openConnection, samePeer, streamOf } from './redis-connection.js';
+import { isReadOnly, isRefused, reasonOf, toLockError, toStartError } from './redis-errors.js';
+import { decodeCopies, decodeTime, UnexpectedReply } from './replies.js';
 import { type ScriptName, callScript } from './script-command.js';
 import { scripts } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
 
 /** How long (ms) an application waits for its first connection as it starts. */
 const longestStart = 2000;
-/** Pause (ms) before a server that refused what locks need is asked again. */
+/** The reason when nothing else is known. */
+const closed = redisReasons.closed();
+/** Pause (ms) before another try at a server that refused what locks need. */
 const refusedPause = 5000;
 
 /**
- * The one connection on which scripts run. It is usable once the scripts are loaded and the server's clock was read.
- * A command that is not answered in time means that the connection is worth nothing (half-open, or a server that hangs): it is
- * torn down, everything under way is rejected, and a new one is made.
+ * The one connection for scripts. It is usable once the scripts are loaded and the server's clock was read.
+ * A command without a reply in time means that the connection is useless (half-open, or a server that hangs): it is closed, all its
+ * commands reject, and a new one is made.
  */
 export class CommandConnection {
   readonly address: string;
   readonly serverClock = new ServerClock();
   usable = false;
-  /** Local ms at which the server was started, at the latest; only known of a node that is asked for it. */
+  /** Local ms at which the server was started, at the latest; only read for a quorum node. */
   upSince: number | undefined;
+  /** For a quorum node: the server process, the same for all its addresses; undefined when the server does not send it. */
+  serverId: string | undefined;
 
   private readonly answers: AnswerWatch;
   private closed = false;
@@ -31,8 +37,10 @@ export class CommandConnection {
   private silentSince: number | undefined;
   private usableSince = 0;
   private stopPause: NodeJS.Timeout | undefined;
-  /** Whether the log says that Redis is away. */
+  /** True when the log has reported that Redis is unavailable. */
   private told = false;
+  /** True while `start` reports to its caller, who writes the log. A node of several logs by itself. */
+  private starting = false;
   private loading: Promise<unknown> | undefined;
   private waiters: Array<() => void> = [];
 
@@ -50,27 +58,33 @@ export class CommandConnection {
       this.reset();
     });
     redis.on('error', (error) => {
-      // What a sentinel said before tells more than that none of them helped.
-      if (!(this.lastError && error.message.startsWith('All sentinels'))) this.lastError = error;
+      // The last error of a sentinel says more than that none of them helped.
+      const knowsMore = this.lastError !== undefined && this.lastError !== closed;
+      if (!(knowsMore && error.message.startsWith('All sentinels'))) this.lastError = error;
     });
     redis.on('sentinelError', (error: Error) => (this.lastError = error));
     redis.on('ready', () => void this.setUp());
     redis.on('close', () => {
+      this.lastError ??= closed;
       this.wentDown();
     });
   }
 
-  /** Rejects when the first attempt fails, or takes long; ioredis goes on trying. */
+  /** Rejects when the first attempt fails, or takes long; ioredis keeps trying. */
   async start(): Promise<void> {
     this.silentSince = performance.now();
-    const attempt = this.redis.connect();
+    this.starting = !this.node && !this.shard;
+    const attempt = openConnection(this.redis);
     attempt.catch(() => undefined);
     let stop: NodeJS.Timeout | undefined;
-    // An address that swallows packets would keep the application from starting for ioredis' whole connectTimeout.
+    // An address that drops packets would delay the application by ioredis' whole connectTimeout.
     const tooLong = new Promise<never>((_, reject) => {
-      // An application that starts is busy: what has arrived meanwhile is read first.
+      // An application that starts is busy: first read what has arrived, then judge.
       stop = setTimeout(
-        () => setImmediate(() => setImmediate(() => reject(redisReasons.noConnection(longestStart)))),
+        () =>
+          setImmediate(() =>
+            setImmediate(() => reject(redisReasons.noConnection(longestStart, Boolean(this.redis.options.tls)))),
+          ),
         longestStart,
       );
     });
@@ -78,17 +92,21 @@ export class CommandConnection {
       await Promise.race([attempt, tooLong]);
       await this.whenUsable(performance.now() + this.commandTimeout);
     } catch (error) {
-      throw toLockError(this.lastError ?? error, this.address);
+      this.lastError ??= error;
+      this.told ||= this.starting;
+      throw toStartError(this.lastError, this.address);
     } finally {
       clearTimeout(stop);
+      this.starting = false;
     }
   }
 
   /**
-   * Settles when commands can be sent. Rejects at `deadline`, and at once when the connection has been down for longer than a
-   * command may take: an outage is told fast, a blip is ridden out.
+   * Settles when commands can be sent. Rejects at `deadline`, and at once when the connection has been down for longer than a command may
+   * take: an outage is reported fast, a short one is waited out.
+   * @param key for the message
    */
-  async whenUsable(deadline: number): Promise<void> {
+  async whenUsable(deadline: number, key?: string): Promise<void> {
     const end = Math.min(deadline, (this.silentSince ?? performance.now()) + this.commandTimeout);
     const rest = end - performance.now();
     if (!this.usable && !this.closed && rest > 0) {
@@ -101,23 +119,21 @@ export class CommandConnection {
       });
     }
     if (!this.usable) {
-      // Whoever asks again and again in a loop must leave the event loop a turn, or the connection never comes back.
+      // A caller that asks in a loop must leave the event loop a turn, or the connection never comes back.
       await new Promise(setImmediate);
-      const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      throw redisRefusals.notConnected(this.address, why);
+      throw redisRefusals.notConnected(key, this.address, this.why);
     }
   }
 
   /**
-   * Runs a script; rejects with whatever ioredis rejects with.
+   * Runs a script; rejects with errors of ioredis.
    * @param args keys, then arguments
    */
   run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
-    this.answers.begin();
-    return callScript(this.redis, name, keyCount, args).then(this.answered, this.failed);
+    return this.send(() => callScript(this.redis, name, keyCount, args));
   }
 
-  /** One packet for everything that `send` sends. */
+  /** One packet for all that `send` sends. */
   together(send: () => void): void {
     const stream = streamOf(this.redis);
     stream?.cork();
@@ -125,35 +141,32 @@ export class CommandConnection {
     stream?.uncork();
   }
 
-  /** One step over the keys of the server. */
-  scan(cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]> {
-    this.answers.begin();
-    return this.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count).then(this.answered, this.failed) as Promise<
-      [string, string[]]
-    >;
+  /** One SCAN step over the keys of the server. */
+  scan(cursor: string, pattern: string, count: number): Promise<unknown> {
+    return this.send(() => this.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count));
   }
 
-  /** What the server says of itself. Not watched: nothing depends on the answer. */
+  /** INFO. Not watched: nothing depends on the reply. */
   info(): Promise<string> {
     return this.redis.info();
   }
 
-  /** Which node of the cluster serves which slots, as this one knows it: CLUSTER SLOTS. */
+  /** The slots of each node of the cluster, as this node knows them: CLUSTER SLOTS. */
   slots(): Promise<unknown> {
-    this.answers.begin();
-    return this.redis.cluster('SLOTS').then(this.answered, this.failed);
+    return this.send(() => this.redis.cluster('SLOTS'));
   }
 
-  /** How many replicas have what was sent on this connection: answered when `count` have, or after `timeout` ms. */
+  /** How many replicas have what was sent on this connection: resolves when `count` have, or after `timeout` ms. */
   copies(count: number, timeout: number): Promise<number> {
-    this.answers.begin();
-    return this.redis.wait(count, timeout).then(this.answered, this.failed) as Promise<number>;
+    return this.send(() => this.redis.wait(count, timeout)).then(decodeCopies);
   }
 
-  /** Gives the server the scripts again: SCRIPT FLUSH, or a server that was restarted behind a proxy. */
+  /** Loads the scripts again: after SCRIPT FLUSH, or when the server was restarted behind a proxy. */
   async loadScripts(): Promise<void> {
-    this.loading ??= Promise.all(Object.values(scripts).map(({ source }) => this.redis.script('LOAD', source))).finally(
-      () => (this.loading = undefined),
+    this.loading ??= inRoot(() =>
+      Promise.all(
+        Object.values(scripts).map(({ source }) => this.send(() => this.redis.script('LOAD', source))),
+      ).finally(() => (this.loading = undefined)),
     );
     await this.loading;
   }
@@ -163,15 +176,19 @@ export class CommandConnection {
     return this.serverClock.latest(now + this.commandTimeout) ?? 0;
   }
 
-  /** Leaves a server that cannot write, whatever it said that to: another one may by now be behind the same name. */
+  /**
+   * Leaves a server that cannot write: the same name may lead to another server now. Leaves a connection whose replies cannot be decoded:
+   * it may be out of step.
+   */
   lookAt(error: unknown): void {
-    // Once a while: where there is no other one, each new connection would be told in the log.
-    if (!isReadOnly(error) || performance.now() < this.usableSince + this.commandTimeout) return;
+    const isUseless = isReadOnly(error) || error instanceof UnexpectedReply;
+    // Not at once: where there is no other server, each new connection would be logged.
+    if (!isUseless || performance.now() < this.usableSince + this.commandTimeout) return;
     this.lastError = error;
     this.reset();
   }
 
-  /** Whether another connection leads to the same server. */
+  /** True when another connection leads to the same server. */
   isBeside(other: Redis): boolean {
     return samePeer(this.redis, other);
   }
@@ -184,26 +201,22 @@ export class CommandConnection {
   }
 
   private async setUp(): Promise<void> {
-    this.serverClock.forget();
     const sentAt = performance.now();
-    this.answers.begin();
     try {
       const [time] = await Promise.all([
-        this.redis.time() as unknown as Promise<Array<string | number>>,
+        this.send(() => this.redis.time()),
         this.loadScripts(),
-        this.node?.uptime && this.askUptime(),
+        this.node && this.askServer(this.node.uptime),
       ]);
-      this.serverClock.observe(Number(time[0]) * 1e6 + Number(time[1]), sentAt);
+      this.serverClock.observe(decodeTime(time), sentAt);
     } catch (error) {
       this.lastError = error;
       if (!isRefused(error)) return this.reset();
-      // Somebody has to change the permissions: say so once, and look again now and then.
-      if (!this.told && !this.closed) this.log.error(toLockError(error, this.address).message);
+      // An operator has to change the permissions: log it once, and try again now and then.
+      if (!this.told && !this.closed && !this.starting) this.log.error(toLockError(error, this.address).message);
       this.told = true;
       this.stopPause = setTimeout(() => this.reset(), refusedPause).unref();
       return this.wakeWaiters();
-    } finally {
-      this.answers.end();
     }
     if (this.closed) return;
     if (this.told) this.log.log(this.lines.back(this.address));
@@ -216,9 +229,15 @@ export class CommandConnection {
     this.onUsable();
   }
 
-  /** What it granted before its start it may have forgotten. The server subtracts whole seconds: up to one too many. */
-  private async askUptime(): Promise<void> {
-    const info = await this.redis.info('server');
+  /**
+   * Reads the server's identity and start time: it may have forgotten what it granted before its start. The server subtracts whole seconds:
+   * up to one too many.
+   * @param isNeeded true when locks depend on it
+   */
+  private async askServer(isNeeded: boolean): Promise<void> {
+    const answer = this.send(() => this.redis.info('server'));
+    const info = String(isNeeded ? await answer : await answer.catch(() => ''));
+    this.serverId = /^run_id:(\w+)/m.exec(info)?.[1];
     const seconds = Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0);
     this.upSince = performance.now() - Math.max(0, seconds - 1) * 1000;
   }
@@ -226,14 +245,18 @@ export class CommandConnection {
   private wentDown(): void {
     clearTimeout(this.stopPause);
     this.usable = false;
+    // The next connection may lead to another server with another clock.
+    this.serverClock.forget();
     this.silentSince ??= performance.now();
     if (this.closed) return this.wakeWaiters();
     this.shard?.wentDown();
-    if (!this.told) {
-      this.told = true;
-      const why = this.lastError instanceof Error ? ` (${this.lastError.message})` : '';
-      this.log.warn(this.lines.away(this.address, why));
-    }
+    if (this.told || this.starting) return;
+    this.told = true;
+    this.log.warn(this.lines.away(this.address, this.why));
+  }
+
+  private get why(): string {
+    return this.lastError === undefined ? '' : ` (${reasonOf(this.lastError)})`;
   }
 
   private get lines(): Pick<typeof redisLines, 'away' | 'back'> {
@@ -248,12 +271,20 @@ export class CommandConnection {
     for (const wake of waiters) wake();
   }
 
-  /** Tears the connection down; everything under way rejects, and ioredis makes a new one. */
+  /** Closes the connection; all its commands reject, and ioredis makes a new one. */
   private reset(): void {
     if (this.closed) return;
-    // From this moment on: what is asked before the socket's end is noticed shall wait for the next one.
+    // At once: commands that are sent before the end of the socket is noticed must wait for the next connection.
     this.wentDown();
     breakConnection(this.redis);
+  }
+
+  /** Sends outside of all requests: they share the connection. A command without a reply in time breaks it. */
+  private send(command: () => Promise<unknown>): Promise<unknown> {
+    return inRoot(() => {
+      this.answers.begin();
+      return command().then(this.answered, this.failed);
+    });
   }
 
   private readonly answered = (reply: unknown): unknown => {

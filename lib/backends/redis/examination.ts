@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { LockFinding } from '../../core/lock-finding.js';
 import { redisFindings as findings } from './redis.messages.js';
-import { addressOf, endConnection } from './redis-connection.js';
-import { isRefused } from './redis-errors.js';
+import { addressOf, endConnection, openConnection } from './redis-connection.js';
+import { answerOf, isRefused } from './redis-errors.js';
 
-/** What is asked about its settings. */
+/** A server whose settings are read. */
 interface Server {
   readonly address: string;
   info(): Promise<string>;
@@ -13,26 +13,26 @@ interface Server {
 const leastVersion = '6.2';
 
 /**
- * Settings that lose locks, by INFO alone: it needs no permission beyond the smallest ACL, while CONFIG is closed on hosted servers.
- * A server that does not say is not blamed. Never rejects.
+ * Finds settings that lose locks, by INFO alone: it needs no permission beyond the smallest ACL, while CONFIG is closed on hosted servers.
+ * A server that does not send a setting has no finding. Never rejects.
  */
 export async function examineSettings(server: Server): Promise<LockFinding[]> {
   const { address } = server;
   try {
     return judge(address, await server.info());
   } catch (error) {
-    // What else can go wrong is told by whoever watches the connection.
-    return isRefused(error) ? [findings.infoRefused(address, (error as Error).message)] : [];
+    // The connection reports other errors itself.
+    return isRefused(error) ? [findings.infoRefused(address, answerOf(error))] : [];
   }
 }
 
-/** @param info the answer to INFO */
+/** @param info the reply to INFO */
 export function judge(address: string, info: string): LockFinding[] {
   const { redis_version: version, maxmemory, maxmemory_policy: policy, aof_enabled: aof } = fieldsOf(info);
   const found: LockFinding[] = [];
   if (version !== undefined && isOlder(version, leastVersion))
     found.push(findings.oldVersion(address, version, leastVersion));
-  // Without a limit nothing is thrown away, whatever the policy.
+  // Without a limit Redis evicts nothing under any policy.
   if (policy !== undefined && policy !== 'noeviction' && Number(maxmemory) > 0)
     found.push(findings.eviction(address, policy));
   if (aof === '0') found.push(findings.persistence(address));
@@ -49,22 +49,22 @@ function isOlder(version: string, least: string): boolean {
 }
 
 /**
- * Subscribes once, as a waiter will: a missing permission shows now, and not as slow hand-offs. Never rejects.
- * @param redis a connection for nothing else; it is ended
+ * Subscribes once, as a waiter does: a missing permission shows now, and not as slow hand-offs. Never rejects.
+ * @param redis a connection for this only; it is ended
  */
 export async function examineMessages(
   redis: Redis,
   channel: string,
   subscribe: (redis: Redis, channel: string) => Promise<unknown>,
 ): Promise<LockFinding[]> {
-  // Without a listener ioredis prints; the command connection sees the same server, and tells.
+  // Without a listener ioredis prints errors; the command connection reports them, from the same server.
   redis.on('error', () => undefined);
   try {
-    await redis.connect();
+    await openConnection(redis);
     await subscribe(redis, channel);
     return [];
   } catch (error) {
-    return isRefused(error) ? [findings.noMessages(addressOf(redis), (error as Error).message)] : [];
+    return isRefused(error) ? [findings.noMessages(addressOf(redis), answerOf(error))] : [];
   } finally {
     await endConnection(redis);
   }

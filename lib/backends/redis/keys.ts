@@ -1,18 +1,21 @@
+import { redisRefusals } from './redis.messages.js';
+
 /**
- * Every key and channel of this library, built here and nowhere else.
- * Two versions of it side by side, as in a rolling deploy, keep out of each other's locks because records and the register stand on the same keys
- * in every layout, for ever; a record says its layout in its value. Whatever else is kept has the layout in its key (docs/adr/0079).
+ * All keys and channels of this library are built here.
+ * Two versions of it side by side, as in a rolling deploy, respect each other's locks: records and the register have the same keys in each
+ * layout, for ever, and the value of a record names its layout. All other keys contain the layout:
+ * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/adr/0079-versions-side-by-side.md
  */
 const layout = '1';
 const queueSuffix = `:${layout}:queue`;
 const waitersSuffix = `:${layout}:waiters`;
 
 export interface KeySpace {
-  /** record, queue, waiters of a lock name; one slot in a cluster. */
+  /** Record, queue and waiters of a lock name; one slot in a cluster. */
   forLock(name: string): readonly [record: string, queue: string, waiters: string];
-  /** The KEYS of a script that serves some claims: the register, then all records, all queues, all waiters. */
+  /** The KEYS of a script for some claims: the register, then all records, all queues, all waiters. */
   forScript(claims: ReadonlyArray<{ readonly name: string }>): string[];
-  /** The same for the rehearsal of one client, on a name that no lock can have, and the prefix of channels that goes with it. */
+  /** The same for the rehearsal of one client, on a name that no lock can have, and its prefix of channels. */
   forRehearsal(clientId: string): { readonly names: string[]; readonly channels: string };
   /** A glob pattern of the record keys of all names that begin so, and of no other key. */
   recordsOf(startsWith: string): string;
@@ -20,11 +23,11 @@ export interface KeySpace {
   nameOf(record: string): string;
   /** The largest token issued on this server. */
   readonly register: string;
-  /** Grants for a client are published on this prefix and its id. */
+  /** Grants for a client are published on this prefix with the client's id. */
   readonly channels: string;
-  /** The prefix for a script that serves some claims. */
+  /** The prefix for a script with these claims. */
   channelsFor(claims: ReadonlyArray<{ readonly name: string }>): string;
-  /** What keys and channels of this layout alone begin with. */
+  /** The beginning of all keys and channels of this layout alone. */
   readonly own: string;
 }
 
@@ -39,11 +42,14 @@ export function keysOfOne(register: string, record: string): string[] {
   return [register, ...withRecord(record)];
 }
 
+/** @throws LockConfigurationError for a prefix under which names could be those of another prefix */
 export function keySpace(prefix: string): KeySpace {
+  // Else the keys of one prefix could be those of a longer prefix with a brace: 'app:' and 'app:{shop}:'.
+  if (prefix === '' || prefix.lastIndexOf('{') > 0) throw redisRefusals.prefix(prefix);
   const own = `${prefix}${layout}:`;
   const register = `${prefix}token-register`;
   const channels = `${own}client:`;
-  // '{}…' would be no hash tag: the three keys of a name that begins with '}' would go to different slots.
+  // '{}…' is not a hash tag: the three keys of a name that begins with '}' would go to different slots.
   const recordOf = (name: string): string =>
     name.startsWith('}') || name.startsWith(':') ? `${prefix}{:${name}}` : `${prefix}{${name}}`;
   return {

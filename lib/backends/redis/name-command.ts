@@ -4,10 +4,11 @@ import { isMissingScript, toLockError } from './redis-errors.js';
 import { failureIn } from './replies.js';
 
 /**
- * One script call for one name, beside the batches: for what is rare. Sent once; only what was not executed for want of the script is sent
- * again.
- * @param args keys, then arguments, made at the moment of sending
- * @param deadline local ms up to which a connection is waited for
+ * One script call for one name, outside of the batches, for rare commands. Sent once; repeated only when the script was not executed
+ * because it was missing.
+ * @param args keys, then arguments, made when the command is sent
+ * @param decode throws UnexpectedReply
+ * @param deadline local ms until which it waits for a connection
  * @throws LockUnavailableError, LockConfigurationError
  */
 export async function commandFor<T>(
@@ -15,17 +16,19 @@ export async function commandFor<T>(
   script: ScriptName,
   name: string,
   args: (sentAt: number) => Array<string | number>,
-  deadline = performance.now() + connection.commandTimeout,
-): Promise<{ readonly reply: T; readonly sentAt: number }> {
+  decode: (reply: unknown, sentAt: number) => T,
+  deadline: number,
+): Promise<T> {
   for (let mayLoad = true; ; mayLoad = false) {
-    if (!connection.usable) await connection.whenUsable(deadline);
+    if (!connection.usable) await connection.whenUsable(deadline, name);
     const sentAt = performance.now();
     try {
       const reply = await connection.run(script, 4, args(sentAt));
       const failure = failureIn(reply);
       if (failure) throw failure;
-      return { reply: reply as T, sentAt };
+      return decode(reply, sentAt);
     } catch (error) {
+      connection.lookAt(error);
       if (!isMissingScript(error) || !mayLoad) throw toLockError(error, connection.address, name);
     }
     await connection.loadScripts().catch((error: unknown) => {

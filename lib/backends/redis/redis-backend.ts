@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { certainUntil } from '../../core/clock.js';
-import { type Duration, parseDuration } from '../../core/duration.js';
+import { claimWindow, defaults } from '../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -27,44 +27,40 @@ import { examineMessages, examineSettings } from './examination.js';
 import { type KeySpace, keySpace } from './keys.js';
 import { createConnection, endConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
-import { redisRefusals } from './redis.messages.js';
-import {
-  parseReplicas,
-  ReplicaConfirmation,
-  type ReplicasOptions,
-  TooFewReplicas,
-  UnconfirmedGrant,
-} from './replica-confirmation.js';
-import { isMissingScript, isPassing, toLockError } from './redis-errors.js';
+import { redisFindings, redisRefusals } from './redis.messages.js';
+import { ReplicaConfirmation, type ReplicaTerms, TooFewReplicas, UnconfirmedGrant } from './replica-confirmation.js';
+import { isMissingScript, isTransient, toLockError } from './redis-errors.js';
 import { RedisViews } from './redis-views.js';
 import {
   type GrantMessage,
   decodeAcquire,
   decodeGrant,
+  decodeNotice,
   decodeRelease,
   decodeRenew,
-  decodeRevocation,
   failureIn,
+  timedReply,
 } from './replies.js';
 import { type Listener, type ListenerEvents, Subscriber } from './subscriber.js';
 
+/** Checked by the module (`resolveModuleOptions`); times in ms. What is left out is the default. */
 export interface RedisBackendOptions {
   /** @default 'redis://127.0.0.1:6379' */
-  redis?: RedisConnection;
-  /** Stands before every key and channel. Who shares it shares the locks. @default 'lock:' */
+  redis?: RedisConnection | undefined;
+  /** The beginning of all keys and channels. Clients with the same prefix share their locks. */
   keyPrefix?: string;
-  /** The longest time for an answer of Redis, in ms; after it the connection counts as broken. Minimum 10. @default '1s' */
-  commandTimeout?: Duration;
-  /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
-  poll?: Duration;
-  /** Locks count only when so many replicas have them. @default none: the master's word is enough */
-  replicas?: ReplicasOptions;
-  /** It is one of the servers of a quorum: when it alone is away, locks go on. `uptime`: whether it is asked since when it runs. */
+  /** The longest time to wait for a reply of Redis; after it the connection counts as broken. */
+  commandTimeout?: number;
+  /** How often a waiter asks by itself, in case a message was lost. */
+  poll?: number;
+  /** Locks count only when this many replicas have them. @default none: the master alone decides */
+  replicas?: ReplicaTerms | undefined;
+  /** Set for a node of a quorum: when it alone is unavailable, locks continue. `uptime`: read when the server was started. */
   node?: { readonly uptime: boolean };
   log: LockLog;
 }
 
-/** How a server is talked to: one that stands by itself, or one of a cluster. */
+/** How to talk to a server: a standalone one, or a node of a cluster. */
 export interface RedisDialect {
   keys(prefix: string): KeySpace;
   /** @param patience ms after which a waiter that did not ask again counts as dead */
@@ -73,22 +69,20 @@ export interface RedisDialect {
   listener(connect: () => Redis, clientId: string, patience: number, events: ListenerEvents): Listener;
   /** Subscribes to a channel, as a listener does. */
   subscribe(redis: Redis, channel: string): Promise<unknown>;
-  /** The connection is lost: another server may answer in the place of this one. */
+  /** The connection is lost: another server may take the place of this one. */
   wentDown(): void;
 }
 
-/** Longest time in ms that a grant lasts for a waiter of which nothing is heard: `window` in scripts/includes/serve.lua. */
-export const claimWindow = 3000;
-/** Age (ms) up to which a bound of the server's clock is good: 1000 ppm of drift in it are what `certainUntil` leaves unused of a window. */
+/** Age (ms) up to which a bound of the server's clock is used: its drift in that time is the 1000 ppm that `certainUntil` leaves unused. */
 const longestBoundAge = 5000;
-/** Pause (ms) before a server that is busy or loading is asked again. */
-export const passingPause = 100;
+/** Pause (ms) before a command to a busy or loading server is repeated. */
+export const transientPause = 100;
 
 const plain: Pick<RedisDialect, 'subscribe'> = { subscribe: (redis, channel) => redis.subscribe(channel) };
 
 const defaultRedis = 'redis://127.0.0.1:6379';
 
-/** Locks on one Redis server: the scripts, a connection for them, and one on which grants arrive. */
+/** Locks on one Redis server: a connection for the scripts, and one for the messages about grants. */
 export class RedisBackend implements LockBackend {
   readonly commandTimeout: number;
   readonly poll: number;
@@ -100,17 +94,17 @@ export class RedisBackend implements LockBackend {
   private readonly replicas: ReplicaConfirmation | undefined;
   private readonly views: RedisViews;
   private subscriber: Listener | undefined;
-  /** The examination's own connection, while it lasts. */
-  private visitor: Redis | undefined;
+  /** The examination's own connection, while it runs. */
+  private examiner: Redis | undefined;
   private events: LockBackendEvents | undefined;
 
   constructor(
     private readonly options: RedisBackendOptions,
     private readonly dialect?: RedisDialect,
   ) {
-    const { redis = defaultRedis, keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
-    this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
-    this.poll = parseDuration('poll', poll, { min: 100 });
+    const { redis = defaultRedis, keyPrefix = defaults.keyPrefix, replicas } = options;
+    this.commandTimeout = options.commandTimeout ?? defaults.commandTimeout;
+    this.poll = options.poll ?? defaults.poll;
     const prefix = keyPrefixOf(redis) + keyPrefix;
     this.keys = dialect ? dialect.keys(prefix) : keySpace(prefix);
     this.connection = new CommandConnection(
@@ -123,8 +117,7 @@ export class RedisBackend implements LockBackend {
       options.node,
       dialect,
     );
-    const terms = parseReplicas(options.replicas, this.commandTimeout);
-    this.replicas = terms && new ReplicaConfirmation(this.connection, terms);
+    this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
       dialect?.calls(this.connection, this.patience) ??
       new CallBatches(this.connection, this.keys, this.patience, this.replicas);
@@ -137,6 +130,10 @@ export class RedisBackend implements LockBackend {
 
   get upSince(): number | undefined {
     return this.connection.upSince;
+  }
+
+  get serverId(): string | undefined {
+    return this.connection.serverId;
   }
 
   async start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -184,19 +181,23 @@ export class RedisBackend implements LockBackend {
   }
 
   async examine(): Promise<readonly LockFinding[]> {
-    const visitor = (this.visitor = createConnection(this.options.redis ?? defaultRedis, this.commandTimeout));
+    const examiner = (this.examiner = createConnection(this.options.redis ?? defaultRedis, this.commandTimeout));
     const { subscribe } = this.dialect ?? plain;
     const stranger = randomUUID();
     const channel = this.keys.forRehearsal(stranger).channels + stranger;
-    return (await Promise.all([examineSettings(this.connection), examineMessages(visitor, channel, subscribe)])).flat();
+    const isUnknown = this.options.node !== undefined && this.connection.usable && this.serverId === undefined;
+    return [
+      ...(await Promise.all([examineSettings(this.connection), examineMessages(examiner, channel, subscribe)])).flat(),
+      ...(isUnknown ? [redisFindings.unknownServer(this.connection.address)] : []),
+    ];
   }
 
   async close(): Promise<void> {
-    const visit = this.visitor && endConnection(this.visitor);
+    const visit = this.examiner && endConnection(this.examiner);
     await Promise.all([this.subscriber?.close(), this.connection.close(), visit]);
   }
 
-  /** @param mayLoad whether scripts that the server does not know are worth a second try */
+  /** @param mayLoad true when an unknown script may be loaded and called again */
   private ask(request: AcquireRequest, mayLoad: boolean): Promise<AcquireReply> {
     return new Promise((resolve, reject) => {
       this.calls.acquire({
@@ -232,18 +233,18 @@ export class RedisBackend implements LockBackend {
   }
 
   private async acquireLater(request: AcquireRequest): Promise<AcquireReply> {
-    await this.connection.whenUsable(request.giveUpAt);
+    await this.connection.whenUsable(request.giveUpAt, request.name);
     if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
     return this.acquire(request);
   }
 
   private async releaseLater(claim: ReleaseRequest): Promise<ReleaseReply> {
-    // A quorum has other nodes to go by, and repeats the release when this one is back.
-    await this.connection.whenUsable(this.options.node ? 0 : Number.POSITIVE_INFINITY);
+    // A quorum has other nodes, and repeats the release when this one is back.
+    await this.connection.whenUsable(this.options.node ? 0 : Number.POSITIVE_INFINITY, claim.name);
     return this.release(claim);
   }
 
-  /** What was not executed is asked again, as long as somebody wants it: a claim that was given up must not be served. */
+  /** Repeats an acquire that was not executed, as long as a caller wants it: a claim that was given up must not be granted. */
   private async askAgain(
     request: AcquireRequest,
     error: unknown,
@@ -251,9 +252,9 @@ export class RedisBackend implements LockBackend {
     mayLoad: boolean,
   ): Promise<AcquireReply> {
     if (error instanceof UnconfirmedGrant) return this.undo(request, error.cause);
-    if (isPassing(error) && performance.now() + passingPause < request.giveUpAt) await sleep(passingPause);
+    if (isTransient(error) && performance.now() + transientPause < request.giveUpAt) await sleep(transientPause);
     else if (isMissingScript(error) && mayLoad) await this.loadFor(request.name);
-    // 'late': the estimate of the server's clock was off, and the answer has put it right.
+    // 'late': the estimate of the server's clock was wrong, and the reply has corrected it.
     else if (error !== late || performance.now() - sentAt >= this.commandTimeout) {
       throw toLockError(error, this.connection.address, request.name);
     }
@@ -262,7 +263,7 @@ export class RedisBackend implements LockBackend {
     return this.ask(request, mayLoad && !isMissingScript(error));
   }
 
-  /** Gives a grant back that too few replicas have; where that fails, the caller's side repeats it. */
+  /** Releases a grant that too few replicas have. Where that fails, the caller's side repeats it. */
   private async undo(request: AcquireRequest, error: unknown): Promise<never> {
     const { address, usable } = this.connection;
     const undone = usable && (await hasCome(this.giveBack(request, true)));
@@ -287,13 +288,14 @@ export class RedisBackend implements LockBackend {
   private queued(
     request: AcquireRequest,
     sentAt: number,
-    { rest, heard }: { readonly rest: number; readonly heard: boolean },
+    { rest, listening }: { readonly rest: number; readonly listening: boolean },
   ): AcquireReply {
     this.subscriber?.listen(request.name);
-    if (!heard) this.subscriber?.missed(sentAt, request.name);
+    if (!listening) this.subscriber?.missed(sentAt, request.name);
     else if (request.again) void this.subscriber?.check();
-    // Nobody may tell us: when the holder's lease has ended (Redis ends it after its last millisecond), and now and then anyway.
-    const pause = Math.min(rest + 2, this.poll, heard ? Number.POSITIVE_INFINITY : claimWindow / 3);
+    // When messages can arrive, only when a lease has ended (Redis ends it after its last millisecond), and now and then in case one was
+    // lost.
+    const pause = Math.min(rest + 2, this.poll, listening ? Number.POSITIVE_INFINITY : claimWindow / 3);
     return { status: 'queued', askAt: performance.now() + pause };
   }
 
@@ -306,40 +308,48 @@ export class RedisBackend implements LockBackend {
       command.push(holds.map(termsOf).join(' '));
       const confirmed = this.replicas?.ask();
       confirmed?.catch(() => undefined);
-      const reply = (await this.connection.run('renew', keyCount, command)) as [number, ...string[]];
-      const [now, ...replies] = reply;
+      const reply = await this.connection.run('renew', keyCount, command);
+      const [now, ...replies] = timedReply('renew', reply, holds.length);
       this.connection.serverClock.observe(now, sentAt);
       const answers = replies.map((text) => this.renewed(text, sentAt));
-      // What a replica may not have is no longer lease: it counts from the renewal that enough of them have.
+      // Replicas may not have a longer lease than the last confirmed one: it counts from the renewal that enough of them have.
       if (confirmed && !(await hasCome(confirmed)))
         return answers.map((answer) => (answer === 'lost' ? answer : 'unanswered'));
       return answers;
     } catch (error) {
+      this.connection.lookAt(error);
       if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);
       return this.renewAll(holds, false);
     }
   }
 
-  private renewed(reply: string, sentAt: number): RenewReply {
-    const failure = failureIn(reply);
-    if (!failure) return decodeRenew(reply, sentAt);
-    this.connection.lookAt(failure);
-    return 'unanswered';
+  private renewed(reply: unknown, sentAt: number): RenewReply {
+    try {
+      const failure = failureIn(reply);
+      if (failure) throw failure;
+      return decodeRenew(reply, sentAt);
+    } catch (error) {
+      this.connection.lookAt(error);
+      return 'unanswered';
+    }
   }
 
   private received(message: string): void {
     const grant = decodeGrant(message);
     if (grant) return this.granted(grant);
-    const revoked = decodeRevocation(message);
-    if (revoked) this.events?.revoked?.({ name: this.keys.nameOf(revoked.record), claim: revoked.claim });
+    const notice = decodeNotice(message);
+    if (!notice) return;
+    const claim = { name: this.keys.nameOf(notice.record), id: notice.id };
+    if (notice.rest === undefined) this.events?.revoked?.(claim);
+    else this.events?.freeAt?.(claim, performance.now() + notice.rest + 2);
   }
 
   private granted(grant: GrantMessage): void {
-    const { claim, fencingToken, tokensUntil, record, now, length } = grant;
+    const { id: claim, fencingToken, tokensUntil, record, now, length } = grant;
     this.events?.granted({
       name: this.keys.nameOf(record),
-      claim,
+      id: claim,
       fencingToken,
       tokensUntil,
       validUntil: this.ageBound(now, length),
@@ -347,13 +357,13 @@ export class RedisBackend implements LockBackend {
   }
 
   /**
-   * A pushed grant answers no request whose sending would bound its age: a process that was paused finds an old message in its
-   * socket. Undefined when the bound is missing or stale, lies in the future (another server's clock), or leaves less than half; and
-   * when the message is from another server than the commands' one: a master that was replaced may hand locks on as before.
+   * A pushed grant replies to no request whose sending would bound its age: a process that was paused finds an old message in its socket.
+   * Undefined when the bound is missing or stale, is in the future (another server's clock), or leaves less than half of the grant.
+   * Undefined, too, when the message comes from another server than the commands' one: a master that was replaced may still grant locks.
    */
   private ageBound(serverTime: number, length: number): number | undefined {
     const { serverClock } = this.connection;
-    // A grant that another client's release has made is confirmed by replicas with the renewal only.
+    // The grant was made by another client's release: replicas confirm it only with the renewal.
     if (this.replicas || !this.subscriber?.isBeside(this.connection)) return undefined;
     const now = performance.now();
     const grantedAt = serverClock.earliest(serverTime);
@@ -363,8 +373,8 @@ export class RedisBackend implements LockBackend {
   }
 }
 
-const termsOf = ({ claim, fencingToken, lease, reserve }: RenewRequest): string =>
-  `${claim} ${fencingToken} ${lease} ${reserve}`;
+const termsOf = ({ id: claim, fencingToken, lease, reserve, least = 0 }: RenewRequest): string =>
+  `${claim} ${fencingToken} ${lease} ${reserve} ${least}`;
 
 const hasCome = (event: Promise<unknown>): Promise<boolean> =>
   event.then(

@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Redis, type RedisOptions } from 'ioredis';
+import { inRoot } from '../../core/root-context.js';
 import { redisRefusals } from './redis.messages.js';
 
 /** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */
 export type RedisConnection = string | RedisOptions | Redis;
 
 /**
- * What makes an ioredis client safe for locks; each of these was seen to do harm the other way round (faults.md):
- * a command that is not sent now is never sent later, and a command whose connection broke is not sent again behind our back.
+ * What makes an ioredis client safe for locks. Each of these was seen to do harm in the other setting: a command that cannot be sent now is
+ * never sent later, and a command whose connection broke is not repeated by ioredis.
  */
 const safe: object = {
   lazyConnect: true,
@@ -21,17 +22,17 @@ const safe: object = {
   // Our own watch covers whole connections; a timer per command would cost more than the command.
   commandTimeout: undefined,
   socketTimeout: undefined,
-  // Keys are built in one place, and a prefix here would reach keys but not channels.
+  // Keys are built in one place. A prefix here would apply to keys but not to channels.
   keyPrefix: '',
   stringNumbers: false,
   replyMapping: 'legacy',
   monitor: false,
   readOnly: false,
-  // Sentinel: locks are written at the master, and left as soon as a sentinel names another one. Without, ioredis goes on writing
-  // to a master that was replaced but lives for as long as Sentinel lets it: about ten seconds.
+  // Sentinel: locks are written at the master, and the connection changes as soon as a sentinel names another one. Otherwise ioredis keeps
+  // writing to a replaced master that still runs, until Sentinel reconfigures it: about ten seconds.
   role: 'master',
   failoverDetector: true,
-  // ioredis keeps this timer also for a socket that has closed long ago: two seconds (its default) longer to the end of the process.
+  // ioredis keeps this timer even for a socket that has closed: its default would delay the end of the process by two seconds.
   disconnectTimeout: 100,
   retryStrategy: (attempt: number): number =>
     Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
@@ -39,40 +40,45 @@ const safe: object = {
 
 /**
  * A connection of our own, not opened yet.
- * @param commandTimeout longest time in ms for an answer of Redis
- * @throws LockConfigurationError for what is no standalone Redis.
+ * @param commandTimeout longest time in ms to wait for a reply of Redis
+ * @throws LockConfigurationError for anything but a standalone Redis.
  */
 export function createConnection(connection: RedisConnection, commandTimeout: number): Redis {
   const longestHandshake = Math.max(1000, 3 * commandTimeout);
   const redis = newClient(connection);
   const { options } = redis;
   if (options.sentinels) {
-    // A sentinel, or a master, whose host is gone must not be waited for while the others know better.
+    // Do not wait long for a sentinel or master whose host is gone: the other sentinels know better.
     options.connectTimeout = Math.min(options.connectTimeout ?? longestHandshake, longestHandshake);
     options.sentinelCommandTimeout ??= longestHandshake;
   }
   let handshake: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
-    // Nothing of ioredis bounds a handshake with a server that accepts and then stays silent.
+    // ioredis has no limit for a handshake with a server that accepts and then stays silent.
     handshake = setTimeout(() => breakConnection(redis), longestHandshake).unref();
     quietDetector(redis);
   });
   for (const event of ['ready', 'close', 'end'] as const) redis.on(event, () => clearTimeout(handshake));
   redis.on('end', () => {
-    // ioredis gives up for good when its failover detector calls while it asks a sentinel: just when there is a new master.
+    // ioredis stops for good when its failover detector calls while it asks a sentinel: exactly when there is a new master.
     if (!ended.has(redis)) setTimeout(() => revive(redis), 25).unref();
   });
   return redis;
+}
+
+/** Connects outside of all requests: the socket outlives the request that needs it first. */
+export function openConnection(redis: Redis): Promise<void> {
+  return inRoot(() => redis.connect());
 }
 
 /** Connections that were ended on purpose. */
 const ended = new WeakSet<Redis>();
 
 function revive(redis: Redis): void {
-  if (redis.status === 'end' && !ended.has(redis)) redis.connect().catch(() => undefined);
+  if (redis.status === 'end' && !ended.has(redis)) openConnection(redis).catch(() => undefined);
 }
 
-/** ioredis prints what goes wrong with its failover detector's connections: a sentinel that is down is none of the user's business. */
+/** ioredis prints errors of its failover detector's connections: a sentinel that is down does not concern the user. */
 function quietDetector(redis: Redis): void {
   const { connector } = redis as unknown as {
     connector?: { failoverDetector?: { sentinels?: ReadonlyArray<{ readonly client: Redis }> } };
@@ -81,20 +87,22 @@ function quietDetector(redis: Redis): void {
 }
 
 function newClient(connection: RedisConnection): Redis {
-  // Not `new Redis(url, safe)`: there, what the URL's query says would win.
+  // Not `new Redis(url, safe)`: there, the URL's query would override `safe`.
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).duplicate(safe);
   if (isClient(connection)) {
     if ((connection as { isCluster?: boolean }).isCluster) {
       throw redisRefusals.cluster();
     }
-    return connection.duplicate(safe);
+    const { options } = connection;
+    // From another copy or version of ioredis: its own commands would show names and claim ids to tracers.
+    return connection instanceof Redis ? connection.duplicate(safe) : new Redis({ ...options, ...safe });
   }
   const { sentinels, name } = connection;
   if (sentinels && (sentinels.length === 0 || !name)) throw redisRefusals.sentinel();
   return new Redis({ ...(connection as object), ...safe });
 }
 
-/** The key prefix that the user's own client or options would put before every key. */
+/** The key prefix of the user's own client or options. */
 export function keyPrefixOf(connection: RedisConnection): string {
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).options.keyPrefix ?? '';
   return (isClient(connection) ? connection.options : connection).keyPrefix ?? '';
@@ -108,19 +116,19 @@ export function addressOf({ options }: Redis): string {
     : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
 }
 
-/** Breaks the socket at once. ioredis makes a new one, unless it was told to end. */
+/** Breaks the socket at once. ioredis makes a new one, unless the connection was ended. */
 export function breakConnection(redis: Redis): void {
   streamOf(redis)?.destroy();
 }
 
 /**
- * Settles as the answer does. One that does not come in time means that the line is dead: it is broken.
+ * Settles as the reply does. Without a reply in time the connection is dead, and is broken.
  * @param timeout ms
  */
 export async function answerInTime<T>(redis: Redis, answer: Promise<T>, timeout: number): Promise<T> {
   let open = true;
   const timer = setTimeout(() => {
-    // Read first what has arrived during a stall, then judge.
+    // First read what has arrived during a stall, then judge.
     setImmediate(() => {
       if (open) breakConnection(redis);
     });
@@ -133,12 +141,12 @@ export async function answerInTime<T>(redis: Redis, answer: Promise<T>, timeout:
   }
 }
 
-/** Ends for good; settles when the socket is closed. A half-open one would never answer the polite end. */
+/** Ends for good; settles when the socket is closed. A half-open connection would never reply to QUIT. */
 export async function endConnection(redis: Redis): Promise<void> {
   ended.add(redis);
   if (redis.status === 'end') return;
   if (redis.status === 'reconnecting') {
-    // The socket is closed already; ioredis cancels its next attempt and says nothing more.
+    // The socket is closed already; ioredis cancels its next attempt and emits nothing more.
     redis.disconnect();
     return;
   }
@@ -148,7 +156,7 @@ export async function endConnection(redis: Redis): Promise<void> {
   await closed;
 }
 
-/** Whether both are connected to the same server, as far as addresses tell: names and sentinels may lead to another one next time. */
+/** True when both are connected to the same server, judged by addresses: names and sentinels may lead to another one next time. */
 export function samePeer(one: Redis, other: Redis): boolean {
   const a = streamOf(one) as Partial<Socket> | undefined;
   const b = streamOf(other) as Partial<Socket> | undefined;
@@ -160,7 +168,7 @@ export function streamOf(redis: Redis): Duplex | undefined {
   return (redis as unknown as { stream?: Duplex }).stream;
 }
 
-// By its abilities, not by instanceof: the application may have another copy or line of ioredis.
+// By its methods, not by instanceof: the application may have another copy or version of ioredis.
 function isClient(connection: object): connection is Redis {
   return typeof (connection as { duplicate?: unknown }).duplicate === 'function';
 }

@@ -4,9 +4,9 @@ import { isRefused, toLockError } from './redis-errors.js';
 import { failureIn } from './replies.js';
 
 /**
- * Goes once through everything that the scripts do, on a name that no lock can have: an ACL that lacks a command, the keys or
- * the channels shows at the start of the application, and not with the first contention in the night.
- * @throws LockConfigurationError with what Redis refuses. Whatever else fails here fails again, and is told, when locks are used.
+ * Runs all that the scripts do once, on a name that no lock can have. An ACL that lacks a command, the keys or the channels shows at the
+ * start of the application, and not with the first contention.
+ * @throws LockConfigurationError with what Redis refuses. Other errors appear, and are reported, when locks are used.
  */
 export async function rehearse(connection: CommandConnection, keys: KeySpace, clientId: string): Promise<void> {
   const { names, channels } = keys.forRehearsal(clientId);
@@ -35,9 +35,9 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     await ask(waiter);
     await release(holder);
     const [status, token] = (await ask(waiter)).split(' ');
-    if (status === 'granted') await connection.run('renew', 4, [...names, `${waiter} ${token} 1000 1`]);
+    if (status === 'granted') await connection.run('renew', 4, [...names, `${waiter} ${token} 1000 1 0`]);
     await release(waiter);
-    // What several can hold is kept in another way.
+    // Locks with several holders are stored in another way.
     await share(reader);
     await release(reader);
   } catch (error) {
@@ -45,7 +45,7 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
   }
 }
 
-/** The reply for one claim. @throws with what the script says went wrong with it. */
+/** The reply for one claim. @throws the error of the script */
 function worked(reply: unknown): string {
   const text = String(Array.isArray(reply) ? reply[0] : reply);
   const failure = failureIn(text);

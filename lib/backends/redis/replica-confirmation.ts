@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from '../../core/duration.js';
 import { readOptions } from '../../core/options.js';
+import { inRoot } from '../../core/root-context.js';
 import type { CommandConnection } from './command-connection.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { isRefused, toLockError } from './redis-errors.js';
@@ -9,7 +10,7 @@ import { redisLines, redisRefusals } from './redis.messages.js';
 export interface ReplicasOptions {
   /** At least 1. */
   count: number;
-  /** How long they may take, in ms. At least 1, at most a third of `commandTimeout`: nothing else is answered meanwhile. */
+  /** How long they may take, in ms. At least 1, at most a third of `commandTimeout`: other replies wait for it. */
   timeout: Duration;
 }
 
@@ -29,7 +30,7 @@ export function parseReplicas(given: unknown, commandTimeout: number): ReplicaTe
   return terms;
 }
 
-/** Too few replicas have what was written, as far as they said in time. */
+/** In time, too few replicas confirmed what was written. */
 export class TooFewReplicas extends Error {
   override readonly name = 'TooFewReplicas';
 
@@ -41,7 +42,7 @@ export class TooFewReplicas extends Error {
   }
 }
 
-/** A lock was granted by the master, and is not known to be on enough replicas: the grant is worth nothing and has to be undone. */
+/** The master granted a lock, but too few replicas confirmed it: the grant does not count and has to be undone. */
 export class UnconfirmedGrant extends Error {
   override readonly name = 'UnconfirmedGrant';
 
@@ -51,10 +52,10 @@ export class UnconfirmedGrant extends Error {
 }
 
 /**
- * Asks whether replicas have what was written on the command connection (WAIT). Scripts write wherever they answer with a lease, also
- * one that they find as it was: else a grant whose answer got lost with an earlier connection would count without a question. Redis runs
- * nothing else for a connection that waits, so there is one question at a time, and whoever asks meanwhile shares the next one: it covers
- * everything before it.
+ * Confirms that replicas have what was written on the command connection (WAIT). Scripts write with each reply that contains a lease, even
+ * an unchanged one: otherwise a grant whose reply was lost with an earlier connection would count without a confirmation. Redis runs no
+ * other command of a connection that waits, so one WAIT is open at a time. Calls in that time share the next one, which covers everything
+ * before it.
  */
 export class ReplicaConfirmation {
   private underWay: Promise<unknown> | undefined;
@@ -65,13 +66,16 @@ export class ReplicaConfirmation {
     private readonly terms: ReplicaTerms,
   ) {}
 
-  /** Settles when enough replicas have everything that was sent in this turn of the event loop, and before. @throws TooFewReplicas, or what ioredis says */
+  /**
+   * Settles when enough replicas have everything that was sent up to and in this turn of the event loop. @throws TooFewReplicas, or errors
+   * of ioredis
+   */
   ask(): Promise<void> {
-    this.next ??= this.askInTurn();
+    this.next ??= inRoot(() => this.askInTurn());
     return this.next;
   }
 
-  /** Tells at the start what will go wrong later. @throws LockConfigurationError where WAIT is not permitted */
+  /** Warns at the start of what will fail later. @throws LockConfigurationError when WAIT is not permitted */
   async rehearse(log: LockLog): Promise<void> {
     const { connection, terms } = this;
     try {
@@ -83,7 +87,7 @@ export class ReplicaConfirmation {
   }
 
   private async askInTurn(): Promise<void> {
-    // With none under way this is still the same turn: the question goes out right behind the commands it is about.
+    // Without an open WAIT this is still the same turn: the new one follows its commands directly.
     await this.underWay;
     this.next = undefined;
     const answer = this.connection.copies(this.terms.count, this.terms.timeout);

@@ -1,4 +1,5 @@
 import { certainUntil } from '../../core/clock.js';
+import { printable } from '../../core/describe.js';
 import type {
   AcquireReply,
   AdoptReply,
@@ -11,16 +12,73 @@ import type {
   RenewReply,
 } from '../../core/lock-backend.js';
 
-/** What the acquire and the share script answer for one claim (its REPLY header), decoded. */
+/**
+ * A reply that no script or command of this library sends: something between here and Redis changes replies, or the connection is out of
+ * step.
+ */
+export class UnexpectedReply extends Error {
+  override readonly name = 'UnexpectedReply';
+
+  constructor(command: string, reply: unknown) {
+    super(`${command} was answered with ${printable(JSON.stringify(reply) ?? String(reply))}`);
+  }
+}
+
+/** The server's time in µs, then a reply for each claim; or 'late' when the command came too late for all of them. */
+export type TimedReply = readonly [now: number, ...answers: unknown[]];
+
+/** @throws UnexpectedReply @param claims how many were sent */
+export function timedReply(command: string, reply: unknown, claims: number): TimedReply {
+  const isWhole = Array.isArray(reply) && (reply.length === 1 + claims || reply[1] === 'late');
+  if (isWhole && isCount(reply[0])) return reply as unknown as TimedReply;
+  throw new UnexpectedReply(command, reply);
+}
+
+/** A reply for each claim, or 'released' for all of them. @throws UnexpectedReply */
+export function releaseReplies(reply: unknown, claims: number): 'released' | readonly unknown[] {
+  if (reply === 'released' || (Array.isArray(reply) && reply.length === claims)) return reply;
+  throw new UnexpectedReply('release', reply);
+}
+
+/** µs since 1970, from the reply to TIME. @throws UnexpectedReply */
+export function decodeTime(reply: unknown): number {
+  const [seconds, micros] = Array.isArray(reply) ? reply.map(Number) : [];
+  if (isCount(seconds) && isCount(micros)) return seconds * 1e6 + micros;
+  throw new UnexpectedReply('TIME', reply);
+}
+
+/** How many replicas have the writes. @throws UnexpectedReply */
+export function decodeCopies(reply: unknown): number {
+  if (isCount(reply)) return reply;
+  throw new UnexpectedReply('WAIT', reply);
+}
+
+/** @throws UnexpectedReply */
+export function decodeScan(reply: unknown): [next: string, keys: string[]] {
+  const [next, keys] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  if (typeof next === 'string' && isTexts(keys)) return [next, keys];
+  throw new UnexpectedReply('SCAN', reply);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+const areCounts = (...values: number[]): boolean => values.every(isCount);
+
+/** The reply of the acquire and the share script for one claim (its REPLY header), decoded. */
 export type AcquireAnswer =
   | Exclude<AcquireReply, { status: 'queued' }>
-  | { readonly status: 'queued'; /** Of the holder's lease, in ms. */ readonly rest: number; readonly heard: boolean }
+  | {
+      readonly status: 'queued';
+      /** ms until it should ask again. */ readonly rest: number;
+      readonly listening: boolean;
+    }
   | { readonly status: 'mismatch'; readonly held: LockKind };
 
-/** @param sentAt when the question was sent (local ms): the server cannot have granted earlier. */
+/** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
   if (typeof reply === 'number') {
-    // As asked for, from a server where nobody waits.
+    // Granted with the requested terms, by a server without waiters.
     return {
       status: 'granted',
       fencingToken: reply,
@@ -31,52 +89,54 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
   }
   const words = String(reply).split(' ');
   switch (words[0]!) {
-    case 'granted':
-      return {
-        status: 'granted',
-        fencingToken: Number(words[1]),
-        validUntil: certainUntil(sentAt, Number(words[2])),
-        tokensUntil: Number(words[3]),
-        othersWait: words[4] !== '0',
-      };
+    case 'granted': {
+      const [fencingToken, lease, tokensUntil] = [Number(words[1]), Number(words[2]), Number(words[3])];
+      if (!areCounts(fencingToken, lease, tokensUntil)) break;
+      const validUntil = certainUntil(sentAt, lease);
+      return { status: 'granted', fencingToken, validUntil, tokensUntil, othersWait: words[4] !== '0' };
+    }
     case 'contended':
+      if (!areCounts(Number(words[1]))) break;
       return { status: 'contended', rest: Number(words[1]) };
     case 'queued':
-      return { status: 'queued', rest: Number(words[1]), heard: words[3] === 'heard' };
+      if (!areCounts(Number(words[1]))) break;
+      return { status: 'queued', rest: Number(words[1]), listening: words[2] === 'listening' };
     case 'mismatch':
       return { status: 'mismatch', held: words[1] as LockKind };
-    default:
-      throw new Error(`the acquire script answered ${JSON.stringify(reply)}`);
   }
+  throw new UnexpectedReply('acquire', reply);
 }
 
-/** Whether the acquire script granted the lock to the claim. */
+/** True when the acquire script granted the lock to the claim. */
 export function isGrant(reply: unknown): boolean {
   return typeof reply === 'number' || (typeof reply === 'string' && reply.startsWith('granted '));
 }
 
 export function decodeRelease(reply: unknown): ReleaseReply {
   if (reply === 'released' || reply === 'cancelled' || reply === 'absent') return reply;
-  throw new Error(`the release script answered ${JSON.stringify(reply)}`);
+  throw new UnexpectedReply('release', reply);
 }
 
-/** @param sentAt as in `decodeAcquire` */
-export function decodeRenew(reply: string, sentAt: number): RenewReply {
+/** @param sentAt as in `decodeAcquire` @throws UnexpectedReply */
+export function decodeRenew(reply: unknown, sentAt: number): RenewReply {
   if (reply === 'lost') return reply;
-  const [rest, tokensUntil, waiters] = reply.split(' ');
-  return {
-    validUntil: certainUntil(sentAt, Number(rest)),
-    tokensUntil: Number(tokensUntil),
-    othersWait: waiters !== '0',
-  };
+  const [rest, tokensUntil, others] = String(reply).split(' ').map(Number);
+  if (!areCounts(rest!, tokensUntil!, others!)) throw new UnexpectedReply('renew', reply);
+  return { validUntil: certainUntil(sentAt, rest!), tokensUntil: tokensUntil!, othersWait: others !== 0 };
 }
 
-/** @param sentAt as in `decodeAcquire` */
-export function decodeAdopt(reply: string, sentAt: number): AdoptReply | 'late' {
-  const [word, rest] = reply.split(' ');
-  if (word === 'adopted') return { validUntil: certainUntil(sentAt, Number(rest)) };
+/** @param sentAt as in `decodeAcquire` @throws UnexpectedReply */
+export function decodeAdopt(reply: unknown, sentAt: number): AdoptReply | 'late' {
+  const [word, rest] = String(reply).split(' ');
+  if (word === 'adopted' && areCounts(Number(rest))) return { validUntil: certainUntil(sentAt, Number(rest)) };
   if (word === 'gone' || word === 'taken' || word === 'late') return word;
-  throw new Error(`the adopt script answered ${JSON.stringify(reply)}`);
+  throw new UnexpectedReply('adopt', reply);
+}
+
+/** The claims that lost their lock. @throws UnexpectedReply */
+export function decodeRevoke(reply: unknown): readonly string[] {
+  if (isTexts(reply)) return reply;
+  throw new UnexpectedReply('revoke', reply);
 }
 
 type HolderReply = [
@@ -84,31 +144,53 @@ type HolderReply = [
   token: string,
   age: number,
   rest: number,
-  state: HolderSnapshot['state'],
+  state: 'full' | 'provisional' | 'kept',
   permits: number,
 ];
 type InspectReply = [
   kind: LockKind | '',
   limit: number,
   HolderReply[],
-  Array<[claim: string, age: number, kind: LockKind, permits: number]>,
+  Array<[claim: string, age: number, kind: LockKind, permits: number, reachable: 0 | 1]>,
 ];
 
+/** A record calls a lease `full` when its holder knows of it. */
+const stateOf = (state: HolderReply[4]): HolderSnapshot['state'] => (state === 'full' ? 'held' : state);
+
+/** @throws UnexpectedReply */
 export function decodeInspect(reply: unknown): LockSnapshot {
-  const [kind, limit, holders, waiters] = reply as InspectReply;
+  if (!isInspectReply(reply)) throw new UnexpectedReply('inspect', reply);
+  const [kind, limit, holders, waiters] = reply;
   return {
     kind: kind === '' ? undefined : kind,
     limit: limit > 0 ? limit : undefined,
     holders: holders
       .map(([claim, token, age, leaseLeft, state, permits]) => {
-        return { claim, fencingToken: Number(token), heldFor: age / 1000, leaseLeft, state, permits };
+        return {
+          id: claim,
+          fencingToken: Number(token),
+          heldFor: age / 1000,
+          leaseLeft,
+          state: stateOf(state),
+          permits,
+        };
       })
       .sort((one, other) => one.fencingToken - other.fencingToken),
-    waiters: waiters.map(([claim, age, wanted, permits]) => ({ claim, waited: age / 1000, kind: wanted, permits })),
+    waiters: waiters
+      .map(([claim, age, wanted, permits, reachable]) => {
+        return { id: claim, waited: age / 1000, kind: wanted, permits, reachable: reachable === 1 };
+      })
+      .sort((one, other) => other.waited - one.waited),
   };
 }
 
-/** What a script says went wrong with one claim ('failed <error>'), in the shape in which ioredis passes on errors of the server. */
+const isInspectReply = (reply: unknown): reply is InspectReply =>
+  Array.isArray(reply) &&
+  typeof reply[0] === 'string' &&
+  isCount(reply[1]) &&
+  [reply[2], reply[3]].every((parties) => Array.isArray(parties) && parties.every(Array.isArray));
+
+/** The error for one claim of a script ('failed <error>'), in the form in which ioredis passes on errors of the server. */
 export function failureIn(reply: unknown): Error | undefined {
   return typeof reply === 'string' && reply.startsWith('failed ') ? new ScriptError(reply.slice(7)) : undefined;
 }
@@ -117,9 +199,12 @@ class ScriptError extends Error {
   override readonly name = 'ReplyError';
 }
 
-/** The message that the scripts publish with a grant: claim, token, last reserved token, server now, length, record key (which may hold spaces). */
+/**
+ * The message that the scripts publish with a grant: claim, token, last reserved token, server time, length, record key (which may contain
+ * spaces).
+ */
 export interface GrantMessage {
-  readonly claim: string;
+  readonly id: string;
   readonly fencingToken: number;
   readonly tokensUntil: number;
   readonly now: number;
@@ -129,12 +214,12 @@ export interface GrantMessage {
 
 const grantMessage = /^(\S+) (\d+) (\d+) (\d+) (\d+) (.*)$/s;
 
-/** Undefined for a message that no script of ours has sent: the channel is not ours alone. */
+/** Undefined for a message of another sender: other programs may publish on the channel. */
 export function decodeGrant(message: string): GrantMessage | undefined {
   const parts = grantMessage.exec(message);
   if (!parts) return undefined;
   return {
-    claim: parts[1]!,
+    id: parts[1]!,
     fencingToken: Number(parts[2]),
     tokensUntil: Number(parts[3]),
     now: Number(parts[4]),
@@ -143,10 +228,16 @@ export function decodeGrant(message: string): GrantMessage | undefined {
   };
 }
 
-const revocation = /^revoked (\S+) (.*)$/s;
+const notice = /^(?:revoked (\S+)|ask (\S+) (\d+)) (.*)$/s;
 
-/** 'revoked', the claim that lost its lock, and the record key. Undefined for any other message. */
-export function decodeRevocation(message: string): (Pick<ClaimRef, 'claim'> & { readonly record: string }) | undefined {
-  const parts = revocation.exec(message);
-  return parts ? { claim: parts[1]!, record: parts[2]! } : undefined;
+/**
+ * `revoked`: the claim may have lost its lock. `rest`: the claim should ask after so many ms, since a lease ends earlier than it knows.
+ * Undefined for any other message.
+ */
+export function decodeNotice(
+  message: string,
+): (Pick<ClaimRef, 'id'> & { readonly record: string; readonly rest: number | undefined }) | undefined {
+  const [, revoked, asks, rest, record] = notice.exec(message) ?? [];
+  const claim = revoked ?? asks;
+  return claim && record ? { id: claim, record, rest: rest === undefined ? undefined : Number(rest) } : undefined;
 }

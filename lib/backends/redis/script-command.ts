@@ -1,17 +1,17 @@
-import { Command, Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 import { scripts } from './scripts.generated.js';
 
 export type ScriptName = keyof typeof scripts;
 
-/** A call of a script that is encoded already. */
+/** A script call that is encoded already. */
 class EncodedCommand extends Command {
   constructor(
     sha1: string,
     private readonly packet: string,
   ) {
-    // Without its arguments: ioredis would look at each of them several times.
+    // Without its arguments: ioredis would process each of them several times.
     super('evalsha', [], { replyEncoding: 'utf8' });
-    // What a tracer shall see.
+    // What a tracer sees.
     this.args = [sha1];
   }
 
@@ -31,19 +31,31 @@ export function callScript(
   args: ReadonlyArray<string | number>,
 ): Promise<unknown> {
   const { sha1 } = scripts[name];
-  // A client that was copied from one of another version of ioredis has commands of its own.
-  if (!(redis instanceof Redis)) return (redis as Redis).evalsha(sha1, keyCount, ...args);
-  const texts = args.map((arg) => (typeof arg === 'string' ? arg : String(arg)));
-  let packet = encode(sha1, keyCount, texts, (text) => text.length);
-  // One look at the whole instead of one at each argument: most names are plain ASCII.
-  if (Buffer.byteLength(packet) !== packet.length) packet = encode(sha1, keyCount, texts, Buffer.byteLength);
+  let packet = encode(sha1, keyCount, args, lengthOf);
+  // One check of the whole packet instead of one for each argument: most names are plain ASCII.
+  if (Buffer.byteLength(packet) !== packet.length) packet = encode(sha1, keyCount, args, Buffer.byteLength);
   return redis.sendCommand(new EncodedCommand(sha1, packet)) as Promise<unknown>;
 }
 
+const lengthOf = (text: string): number => text.length;
+
+/** The bytes between two arguments, by the size of the second. Made once: a packet has ten of them and more. */
+const sizeLines = Array.from({ length: 256 }, (_, size) => `\r\n$${size}\r\n`);
+const sizeLine = (size: number): string => (size < sizeLines.length ? sizeLines[size]! : `\r\n$${size}\r\n`);
+
 /** https://redis.io/docs/latest/develop/reference/protocol-spec/#bulk-strings */
-function encode(sha1: string, keyCount: number, args: readonly string[], sizeOf: (text: string) => number): string {
+function encode(
+  sha1: string,
+  keyCount: number,
+  args: ReadonlyArray<string | number>,
+  sizeOf: (text: string) => number,
+): string {
   const count = String(keyCount);
-  let packet = `*${args.length + 3}\r\n$7\r\nevalsha\r\n$40\r\n${sha1}\r\n$${count.length}\r\n${count}\r\n`;
-  for (const text of args) packet += `$${sizeOf(text)}\r\n${text}\r\n`;
-  return packet;
+  let packet = `*${args.length + 3}\r\n$7\r\nevalsha\r\n$40\r\n${sha1}${sizeLine(count.length)}${count}`;
+  for (const arg of args) {
+    const text = typeof arg === 'string' ? arg : String(arg);
+    packet += sizeLine(sizeOf(text));
+    packet += text;
+  }
+  return `${packet}\r\n`;
 }

@@ -1,21 +1,22 @@
 /**
- * What this process knows of the server's clock: for a server time that it has seen, bounds of the local time.
+ * What this process knows of the server's clock: bounds of the local time for a server time that it has seen.
  *
- * A reply carries the server's time, read after the request was sent. So the local time at that server time was not earlier
- * than the sending: `sentAt - serverTime` bounds the difference of the clocks from below. Nobody's clock is set or trusted.
+ * A reply contains the server's time, read after the request was sent. So the local time at that server time was not earlier than the
+ * sending:
+ * `sentAt - serverTime` is a lower bound of the difference between the clocks. No clock is set or trusted.
  */
 export class ServerClock {
-  /** local ms minus server ms, at the least. */
+  /** Local ms minus server ms, at least. */
   private difference: number | undefined;
   private observedAt = 0;
 
-  /** @param serverTime µs since 1970, from a reply to what was sent at `sentAt` (local ms). */
+  /** @param serverTime µs since 1970, from the reply to a request that was sent at `sentAt` (local ms). */
   observe(serverTime: number, sentAt: number): void {
     this.difference = sentAt - serverTime / 1000;
     this.observedAt = sentAt;
   }
 
-  /** Another server may answer from now on. */
+  /** The next replies may come from another server. */
   forget(): void {
     this.difference = undefined;
   }
@@ -30,7 +31,7 @@ export class ServerClock {
     return this.difference === undefined ? undefined : serverTime / 1000 + this.difference;
   }
 
-  /** Milliseconds since the bound was taken: two clocks drift apart, and clocks are set. */
+  /** The age of the bound in milliseconds: clocks drift apart, and clocks are set. */
   age(now: number): number {
     return now - this.observedAt;
   }

@@ -1,34 +1,37 @@
 import type { Redis } from 'ioredis';
 import type { CommandConnection } from './command-connection.js';
-import { answerInTime, breakConnection, endConnection } from './redis-connection.js';
+import { answerInTime, breakConnection, endConnection, openConnection } from './redis-connection.js';
 import { isRefused } from './redis-errors.js';
 
-/** Where grants arrive. */
+/** Receives grants. */
 export interface Listener {
-  /** A claim waits for this name: subscribes, now or as soon as it can be. */
+  /** A claim waits for this name: subscribes, now or as soon as possible. */
   listen(name: string): void;
-  /** Whoever polls has not been called: makes sure that the line is not dead, and replaces it when it is. */
+  /** A waiter polls, so it got no message: checks that the connection is alive, and replaces a dead one. */
   check(): Promise<void>;
-  /** The server said, to a question sent at `askedAt`, that nobody listens for this name: a subscription older than that is none. */
+  /**
+   * The server replied, to a request sent at `askedAt`, that no client listens for this name: an older subscription does not exist any
+   * more.
+   */
   missed(askedAt: number, name: string): void;
-  /** Whether messages come from the server that the commands go to. */
+  /** True when messages come from the server that gets the commands. */
   isBeside(commands: CommandConnection): boolean;
   /** Ends the connection for good; settles when it is closed. */
   close(): Promise<void>;
 }
 
-/** What a listener tells. */
+/** The events of a listener. */
 export interface ListenerEvents {
   message(message: string): void;
-  /** A subscription was made: grants from before it may have been missed. @param concerns of these names only. @default of all */
+  /** A subscription was made: earlier grants may have been missed. @param concerns only these names. @default all */
   subscribed(concerns?: (name: string) => boolean): void;
-  /** It may not subscribe. */
+  /** The user may not subscribe. */
   refused(error: unknown): void;
 }
 
 /**
- * The connection on which grants arrive: one channel per client, from the first wait on. Nothing of the guarantees rests on it:
- * what it misses, the next poll finds.
+ * The connection for grants: one channel per client, from the first wait on. No guarantee depends on it: the next poll finds what it
+ * misses.
  */
 export class Subscriber implements Listener {
   private started = false;
@@ -43,7 +46,7 @@ export class Subscriber implements Listener {
     private readonly commandTimeout: number,
     private readonly events: ListenerEvents,
   ) {
-    // Reported by the command connection, which sees the same server.
+    // The command connection reports the errors: it is connected to the same server.
     redis.on('error', () => undefined);
     redis.on('ready', () => void this.subscribe());
     redis.on('close', () => (this.subscribedAt = undefined));
@@ -55,7 +58,7 @@ export class Subscriber implements Listener {
   listen(): void {
     if (this.started || this.closed) return;
     this.started = true;
-    this.redis.connect().catch(() => undefined);
+    openConnection(this.redis).catch(() => undefined);
   }
 
   async check(): Promise<void> {
@@ -82,7 +85,7 @@ export class Subscriber implements Listener {
     try {
       await answerInTime(this.redis, this.redis.subscribe(this.channel), this.commandTimeout);
     } catch (error) {
-      // The waiters poll. A connection that went is made again; a permission has to be given by somebody.
+      // The waiters poll. A lost connection is replaced; a missing permission needs an operator.
       if (isRefused(error)) this.events.refused(error);
       return;
     }

@@ -1,12 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-// A name of its own: with `synchronize` TypeORM would rewrite a table that somebody else called 'events'.
+// A name of its own: with `synchronize` TypeORM would rewrite another application's table 'events'.
 @Entity('ticket_sale_events')
 export class Event {
   @PrimaryColumn()
   id!: string;
 
-  /** Tickets that there are. */
+  /** All tickets. */
   @Column('integer')
   capacity!: number;
 
@@ -14,7 +14,7 @@ export class Event {
   @Column('integer')
   left!: number;
 
-  /** The highest fencing token that has come near this row; see EventsService. Postgres answers a bigint as text. */
+  /** The highest fencing token that this row has seen; see EventsService. Postgres returns a bigint as text. */
   @Column('bigint', { default: 0, transformer: { from: Number, to: (token: unknown) => token } })
   fencingToken!: number;
 }

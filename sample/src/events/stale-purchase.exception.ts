@@ -1,6 +1,6 @@
 import { ConflictException } from '@nestjs/common';
 
-/** Somebody else has been given the lock since: this purchase was paused for too long, and may not write any more. */
+/** Another purchase has got the lock since: this one was paused for too long, and may not write any more. */
 export class StalePurchaseException extends ConflictException {
   constructor(eventId: string, fencingToken: number) {
     super(

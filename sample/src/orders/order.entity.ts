@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 
-/** One ticket in somebody's hands. */
+/** One sold ticket. */
 @Entity('ticket_sale_orders')
 export class Order {
   @PrimaryGeneratedColumn('uuid')

@@ -11,9 +11,11 @@ export class LockedTicketOffice extends TicketOffice {
     super();
   }
 
+  // #region buy
   @DistributedLock({ key: 'event:#{eventId}', wait: '30s' })
   buy(eventId: string, buyer: string): Promise<Order> {
-    // In here there is always a hold. Its token lets the database refuse us should we be paused for longer than our lease.
+    // The token lets the database refuse our write if we are paused for longer than our lease.
     return this.purchase.make(eventId, buyer, currentLock()!.fencingToken);
   }
+  // #endregion
 }

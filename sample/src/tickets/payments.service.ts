@@ -7,7 +7,7 @@ export const PAYMENT_MS = Symbol('PAYMENT_MS');
 export class PaymentsService {
   constructor(@Optional() @Inject(PAYMENT_MS) private readonly duration?: number) {}
 
-  /** Stands for the call to the payment provider: it takes a while, and other requests run meanwhile. */
+  /** Stands for the call to the payment provider: it takes a while, and other requests run in that time. */
   async authorize(_buyer: string): Promise<void> {
     await delay(this.duration ?? 5 + Math.random() * 15);
   }

@@ -1,6 +1,6 @@
 import type { Lockable } from '../drivers/driver.js';
 
-/** Waits until it has the lock that a dead process held. Answers when that was: milliseconds since 1970, as the server counts. */
+/** Waits until it has the lock that a dead process held. Returns the time of the grant: milliseconds since 1970, by the clock of the server. */
 export async function crashed(lockable: Lockable, { name }: { name: string }): Promise<number> {
   let at: number | undefined;
   while (at === undefined) {

@@ -23,7 +23,7 @@ export type Manner = 'plain' | 'using' | 'decorated';
 export interface DecoratedSettings {
   readonly url: string;
   readonly manner: Manner;
-  /** Whether the flow holds the lock already: then nothing is asked of Redis. */
+  /** Whether the flow holds the lock already: then no request is sent to Redis. */
   readonly entered: boolean;
   readonly time?: number;
   readonly calls?: number;
@@ -40,7 +40,7 @@ async function open(redis: string): Promise<{ locks: RedisLockService; shop: Sho
   return { locks: app.get(RedisLockService), shop: app.get(Shop) };
 }
 
-/** Calls the same method one after the other. Answers calls per second. */
+/** Calls the same method one after the other. Returns calls per second. */
 export async function decorated(_: unknown, settings: DecoratedSettings): Promise<number> {
   const { locks, shop } = await (opened ??= open(settings.url));
   const { manner, entered, time = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = settings;

@@ -5,9 +5,9 @@ import { loopThread } from './loop-thread.js';
 
 let held: Array<() => Promise<void>> = [];
 
-/** Takes and keeps so many locks. Answers the bytes of heap that each needs. */
+/** Takes and keeps that many locks. Returns the bytes of heap that each needs. */
 export async function hold(lockable: Lockable, { count }: { count: number }): Promise<number> {
-  // Once before: what is loaded or compiled by the first locks is no memory of a lock.
+  // Once before: code that the first locks load or compile is no memory of a lock.
   await (
     await lockable.hold!('bench:warm')
   )();
@@ -24,7 +24,7 @@ export async function hold(lockable: Lockable, { count }: { count: number }): Pr
 export interface Idleness {
   /** CPU of the process, microseconds. */
   readonly cpu: number;
-  /** Longest time between two looks at the clock that were meant to be 1 ms apart: ms, and what the loop's thread computed meanwhile. */
+  /** Longest time between two readings of the clock that should be 1 ms apart: ms, and the CPU time of the loop's thread in that time. */
   readonly stall: number;
   readonly computing: number;
 }
@@ -34,7 +34,7 @@ export interface Idleness {
  * which has threads of its own: what the loop's thread itself computed is the library's, or the garbage collector's.
  */
 export async function idle(_: Lockable, { time }: { time: number }): Promise<Idleness> {
-  // The garbage collection of `hold` shall not count.
+  // The garbage collection of `hold` must not count.
   await sleep(50);
   const thread = loopThread();
   const cpu = process.cpuUsage();

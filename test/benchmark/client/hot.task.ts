@@ -38,7 +38,7 @@ export interface HotResult {
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Everybody wants the same name, again and again. */
+/** All callers take the same name, again and again. */
 export async function hot(lockable: Lockable, settings: HotSettings): Promise<HotResult> {
   const { name, waiters, inside, startAt, time, process: shared } = settings;
   const place = shared?.index ?? 0;
@@ -58,7 +58,7 @@ export async function hot(lockable: Lockable, settings: HotSettings): Promise<Ho
     let asked = performance.now();
     const work = async () => {
       const got = performance.now();
-      // Whoever still comes in after the end only goes out again.
+      // A caller that gets the lock after the end only releases it.
       if (got >= end) {
         latecomers++;
         return;
@@ -81,7 +81,7 @@ export async function hot(lockable: Lockable, settings: HotSettings): Promise<Ho
       } catch {
         failures++;
         longest[index] = Math.max(longest[index]!, performance.now() - asked);
-        // Whoever failed in the end may have failed at once: the others shall get their turn.
+        // A caller that failed may have failed at once: let the others have their turn.
         await sleep(0);
         if (performance.now() < end) continue;
       }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** What the lock guards: a value that is read, and written a moment later, and who wrote it last. */
+/** The data that the lock guards: a value that is read, and written a moment later, and its last writer. */
 export interface Ledger {
   /** What it says now. Valid until the next call. */
   read(): Int32Array;

@@ -2,7 +2,7 @@ import type { Lockable } from '../drivers/driver.js';
 import { cycles } from './cycles.task.js';
 import { heapInUse } from './memory.js';
 
-/** So many different names, each locked once. Answers the bytes of heap that stayed. */
+/** Locks that many different names once each. Returns the bytes of heap that stayed. */
 export async function names(lockable: Lockable, { count, flows }: { count: number; flows: number }): Promise<number> {
   const before = await heapInUse();
   // Its samples are as good as gone when it has answered.

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Lockable } from '../drivers/driver.js';
 
-/** Milliseconds on the clock that all processes of this machine share and nobody sets. */
+/** Milliseconds on the monotonic clock that all processes of this machine share. */
 const monotonic = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 
 let end: (() => void) | undefined;
 
-/** Asks for the lock until it has it, and keeps it. Answers when that was. */
+/** Retries until it has the lock, and keeps it. Returns the time of the grant. */
 export function ask(lockable: Lockable, { name }: { name: string }): Promise<number> {
   return new Promise((granted) => {
     const inside = () =>
@@ -20,7 +20,7 @@ export function ask(lockable: Lockable, { name }: { name: string }): Promise<num
   });
 }
 
-/** Begins to give it back. Answers when that was, and not before it is over: the answer wakes another process on the same core. */
+/** Releases it. Returns the time at which the release began, but only after it has ended: the reply wakes another process on the same core. */
 export async function giveBack(): Promise<number> {
   const at = monotonic();
   end!();

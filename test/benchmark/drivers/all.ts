@@ -41,7 +41,7 @@ export const overQuorum: readonly Driver[] = [
 /** In the order of the tables. */
 export const drivers: readonly Driver[] = [...onOneServer, ...overQuorum];
 
-/** Whoever has a setting of its own only for waiting is left out where nobody waits. */
+/** Drivers that have their own setting only for waiting are left out of scenarios without waiting. */
 export const uncontended = onOneServer.filter((driver) => !driver.contendedOnly);
 
 /** Enough to see how it goes on with more callers, and with fewer. */

@@ -1,9 +1,9 @@
-/** What is done inside the lock. Nothing to wait for is answered as undefined, and is not waited for. */
+/** What is done inside the lock. Returns undefined if there is nothing to wait for. */
 export type Work = () => Promise<void> | undefined;
 
 /** One library, connected. Every scenario uses it through this and nothing else. */
 export interface Lockable {
-  /** Takes the lock of `key` as the library's users do, runs the work, gives the lock back. Rejects when it was not to be had. */
+  /** Takes the lock of `key` as the library's users do, runs the work, releases the lock. Rejects when the lock was not granted. */
   run(key: string, work: Work): Promise<void>;
   /** Holds the lock of `key`, renewed by the library, until the answered function is called. */
   hold?(key: string): Promise<() => Promise<void>>;
@@ -33,9 +33,9 @@ export interface Driver {
   readonly kind: DriverKind;
   /** How it is set, for the reader of the tables. */
   readonly settings: string;
-  /** Differs from the plain one of the same library only where somebody has to wait. */
+  /** Differs from the plain one of the same library only if a caller has to wait. */
   readonly contendedOnly?: true;
-  /** Has the same settings as another one where somebody has to wait, and is left out there. */
+  /** Has the same settings as another one if a caller has to wait, and is left out there. */
   readonly uncontendedOnly?: true;
   /** Whether `hold` is there. */
   readonly renews?: true;

@@ -6,7 +6,7 @@ import { type Driver, inside } from './driver.js';
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
 
-/** What everybody writes first, without a fault that costs time. */
+/** The usual first lock by hand, without mistakes that cost time. */
 export const floor: Driver = {
   name: 'by hand',
   home: import.meta.url,

@@ -1,4 +1,4 @@
-/** For libraries that renew only around a piece of work: the work is to wait until the lock shall be given back. */
+/** For libraries that renew only around a piece of work: the work waits until the lock is to be released. */
 export function heldUntil(using: (work: () => Promise<void>) => Promise<unknown>): Promise<() => Promise<void>> {
   return new Promise((held, failed) => {
     const whole = using(

@@ -81,7 +81,7 @@ const legend = (): string =>
     })
     .join('\n');
 
-/** Four small groups of bars; each has its own scale. Readable on white and on black, in whatever font the reader has. */
+/** Four small groups of bars; each has its own scale. Readable on white and on black, in any font. */
 export function chart(results: Results): string {
   const drawn = panels.flatMap((panel, index) => panelOf(results, panel, index) ?? []);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="Benchmark: ${nameOf('ours')}, a lock written by hand, and the best other library">

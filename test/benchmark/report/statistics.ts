@@ -13,7 +13,7 @@ export function median(values: Iterable<number>): number {
 
 export const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);
 
-/** Jain's index: 1 when everybody got the same, 1/n when one got everything. */
+/** Jain's index: 1 when all got the same, 1/n when one got everything. */
 export function fairness(values: readonly number[]): number {
   const squares = sum(values.map((value) => value * value));
   return squares === 0 ? Number.NaN : sum(values) ** 2 / (values.length * squares);

@@ -22,7 +22,7 @@ async function oneByOne(clients: readonly Client[]): Promise<void> {
   for (const client of clients) await client.do('cycles', { flows: 16, cycles: 10_000, time: 500 });
 }
 
-/** Votes are split where several processes ask at once; one process contends with nobody. */
+/** Votes are split if several processes ask at once; one process has no contention. */
 async function play(stage: Stage): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'lock-bench-'));
   const servers = await Promise.all([1, 2, 3].map(() => BenchRedis.start()));

@@ -29,7 +29,7 @@ async function switches(pair: readonly Client[], url: string, time: number): Pro
   const pings: number[] = [];
   while (performance.now() < end || taken.length < 3) {
     const granted = waiter.do('ask', { name });
-    // Long enough to stand in the queue, and at no fixed point of whoever polls.
+    // Long enough to be in the queue, and at no fixed point of a polling library.
     await sleep(6 + Math.random() * 10);
     pings.push(await holder.do('ping', { url }));
     await sleep(6 + Math.random() * 10);

@@ -16,9 +16,9 @@ async function play({ redis, results, tell }: Stage): Promise<void> {
     const client = await Client.start(driver, redis.url, lease);
     try {
       const heap = await client.do('hold', { count });
-      // Warm, as everywhere: whoever renews has done it once.
+      // Warm, as everywhere: each library has renewed once.
       await client.do('idle', { time: lease });
-      // Over a whole lease, so that whoever renews at its end is seen once.
+      // Over a whole lease, so that a library that renews at its end is counted once.
       const { result, requests } = await redis.requestsDuring(() => client.do('idle', { time: lease }));
       await client.do('letGo', undefined);
       const seconds = lease / 1000;

@@ -47,7 +47,8 @@ async function play(stage: Stage): Promise<void> {
     }
     for (const { flows } of asked) {
       await interleaved(stage, { scenario, variant: variantOf(flows) }, clients, (client: Client, _driver: Driver) =>
-        measure(stage, client, flows, scaled(stage, 500)),
+        // Long enough for some tens of cycles above the 99th percentile with one flow.
+        measure(stage, client, flows, scaled(stage, 1000)),
       );
     }
   });
@@ -67,6 +68,11 @@ function bars(results: Results): Bar[] {
         ratio(rate, results.value(scenario, variant, floor, 'cyclesPerSecond')),
       ),
       atLeast(`uncontended, ${variant}: cycles/s against the best peer`, 1, ratio(rate, best?.value)),
+      atMost(
+        `uncontended, ${variant}: p99 against the floor's`,
+        1.5,
+        ratio(results.value(scenario, variant, ours, 'p99'), results.value(scenario, variant, floor, 'p99')),
+      ),
     ];
   });
   const redisCpu = (driver: string) => results.value(scenario, variantOf(512), driver, 'redisCpu');

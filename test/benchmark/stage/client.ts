@@ -58,7 +58,7 @@ export class Client {
   }
 
   async close(): Promise<void> {
-    // Nothing is measured any more, and a library that cannot end shall not stop the rest.
+    // Nothing is measured any more, and a library that cannot end must not stop the rest.
     await Promise.race([
       this.send('close').catch(() => undefined),
       new Promise((resolve) => setTimeout(resolve, 1000)),

@@ -14,5 +14,5 @@ const pin = (pid: number, core: number): boolean => pinned && succeeds('taskset'
 export const onRedisCore = (pid: number): boolean => pin(pid, 1);
 export const onClientCore = (pid: number): boolean => pin(pid, 0);
 
-/** Runs only when nobody else wants the core, and at once then: for a process that waits by looking at the clock. */
+/** Runs only when no other process uses the core, and then at once: for a process that waits by reading the clock. */
 export const onlyWhenIdle = (pid: number): boolean => succeeds('chrt', '-i', '-p', '0', String(pid));

@@ -45,7 +45,7 @@ export class BenchRedis {
 
   /**
    * How many requests arrived while `fn` ran: those of clients, not the commands that scripts run inside. Slows Redis down, so
-   * nothing else is measured meanwhile.
+   * nothing else is measured in that time.
    */
   async requestsDuring<T>(fn: () => Promise<T>): Promise<{ result: T; requests: number }> {
     const monitor = connect(this.port, '127.0.0.1');

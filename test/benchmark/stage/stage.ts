@@ -19,7 +19,7 @@ let count = 0;
 /** How long to measure, ms: the full time, scaled, but long enough to see anything. */
 export const scaled = ({ scale }: Stage, time: number, least = 100): number => Math.max(least, time * scale);
 
-/** One process for each driver (or several), closed at the end whatever happens. */
+/** One process for each driver (or several), closed at the end in any case. */
 export async function withClients<T>(
   stage: Pick<Stage, 'scale'>,
   drivers: readonly Driver[],
@@ -58,7 +58,7 @@ async function warmUpOne(client: Client, { scale }: Pick<Stage, 'scale'>): Promi
   await client.do('hot', { name, waiters: 16, inside: 0, time: 500 * scale, startAt: Date.now() + 5 });
 }
 
-/** A B C A B C: each driver once in each round, so that whatever the machine does befalls all of them. */
+/** A B C A B C: each driver once in each round, so that a disturbance of the machine affects all of them. */
 export async function interleaved(
   stage: Stage,
   { scenario, variant, rounds = stage.rounds }: { scenario: string; variant: string; rounds?: number },

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits until `condition` answers something true, and answers that. Looks every few milliseconds; fails at the deadline. */
+/** Waits until `condition` returns something true, and returns that. Checks every few milliseconds; fails at the deadline. */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
@@ -15,7 +15,7 @@ export async function until<T>(
   }
 }
 
-/** What a promise has come to, without waiting for it: for 'is not granted yet'. */
+/** The state of a promise, without waiting for it: for 'is not granted yet'. */
 export class Outcome<T> {
   value: T | undefined;
   error: unknown;

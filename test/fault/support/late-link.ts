@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/**
- * A line on which bytes may arrive after their sender has hung up, as they do from a broken connection's socket buffers:
- * what was held back is delivered to the server whether the client is still there or not.
+/** A link on which bytes may arrive after their sender has hung up, as from the socket buffers of a broken connection:
+ * held bytes are delivered to the server even if the client has gone.
  */
 export class LateLink {
   readonly #server = createServer();
@@ -23,28 +22,28 @@ export class LateLink {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What clients send takes so many milliseconds from now on; answers take none. */
+  /** From now on each byte of a client takes that many milliseconds; replies take none. */
   slow(milliseconds: number): void {
     this.#latency = milliseconds;
   }
 
-  /** From now on what clients send is held back. */
+  /** From now on the bytes of clients are held back. */
   hold(): void {
     this.#holding = true;
   }
 
-  /** Whether something is held back. */
+  /** Whether bytes are held back. */
   get holds(): boolean {
     return this.#links.some(({ held }) => held.length > 0);
   }
 
-  /** Hangs up on every client, and lets bytes of later connections pass. The server is not told. */
+  /** Hangs up on every client, and lets bytes of later connections pass. The server does not notice. */
   hangUp(): void {
     this.#holding = false;
     for (const { client } of this.#links) client.resetAndDestroy();
   }
 
-  /** Delivers what was held back, late. */
+  /** Delivers the held bytes, late. */
   deliver(): void {
     for (const { server, held } of this.#links) for (const bytes of held.splice(0)) server.write(bytes);
   }

@@ -13,9 +13,8 @@ const count = (): Record<string, number> => {
   return counts;
 };
 
-/**
- * I4 and I5 of every test in the file that calls this: after it no timer, no socket and no listener of the process more than before it, and no promise
- * was rejected with nobody looking.
+/** I4 and I5 of every test in the file that calls this: after a test the process has no more timers, sockets and listeners than before, and no promise
+ * was rejected unhandled.
  */
 export function expectNoLeftovers(): void {
   const unhandled: unknown[] = [];

@@ -59,7 +59,7 @@ export class LockProcess {
     return this.call<{ token: number }>('adopt', { as, ticket, options });
   }
 
-  /** The next event that the process told by itself. */
+  /** The next event that the process reported by itself. */
   event<T extends object>(event: string): Promise<T> {
     return this.worker.message((message): message is T => (message as { event?: string }).event === event);
   }

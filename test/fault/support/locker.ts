@@ -16,29 +16,24 @@ export type LockerPlace = RedisBackendOptions['redis'] | RedisClusterOptions;
 
 export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
 
-/**
- * One lock client in the test's own process. Polls once a minute unless told otherwise: whoever gets a lock got it by a
+/** One lock client in the test's own process. By default it polls once a minute, so that a caller gets a lock only by a
  * message or by the end of a lease. Time-outs are generous unless the test is about them: this machine may be busy.
  */
 export class Locker {
   readonly backend: RedisBackend | ClusterBackend;
   readonly client: LockClient;
-  /** What a person would read in the log. */
+  /** The lines of the log. */
   readonly log: string[] = [];
 
   constructor(place: LockerPlace, options: LockerOptions = {}) {
     const tell = (message: string): void => void this.log.push(message);
     const log = { log: tell, warn: tell, error: tell };
-    const settings = { commandTimeout: 2000, poll: '1m', ...options, log } as const;
+    const settings = { commandTimeout: 2000, poll: 60_000, ...options, log } as const;
     this.backend =
       typeof place === 'object' && 'nodes' in place && Array.isArray(place.nodes)
         ? new ClusterBackend({ ...settings, cluster: place })
         : new RedisBackend({ ...settings, redis: place as RedisBackendOptions['redis'] });
-    this.client = new LockClient(
-      this.backend,
-      { defaults: { ...lockDefaults, fairness }, maxWaiters: 10_000, maxLocalHandoffs: 16 },
-      log,
-    );
+    this.client = new LockClient(this.backend, { defaults: { ...lockDefaults, fairness }, maxWaiters: 10_000 }, log);
   }
 
   static async to(place: LockerPlace, options?: LockerOptions): Promise<Locker> {

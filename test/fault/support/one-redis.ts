@@ -3,13 +3,13 @@ import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { expectNoLeftovers } from './leftovers.js';
 import { ServerView } from './server-view.js';
 
-/** A Redis that tests may harm, and their own view of it. */
+/** A Redis that tests may break, and their own connection to it. */
 export interface ViewedRedis {
   readonly redis: RedisServer;
   readonly view: ServerView;
 }
 
-/** One Redis for all tests of the describe; each leaves nothing behind, neither there nor in this process. */
+/** One Redis for all tests of the describe. Each test leaves nothing behind, neither there nor in this process. */
 export function oneRedis(started: (there: ViewedRedis) => void): void {
   let redis: RedisServer | undefined;
   let view: ServerView | undefined;
@@ -43,7 +43,7 @@ export function redisOfEachTest(): (args?: string[]) => Promise<ViewedRedis> {
       await redis?.stop();
     }
   });
-  // Behind the hook above: the test's own line is no leftover.
+  // After the hook above: the test's own connection is no leftover.
   expectNoLeftovers();
 
   return async (args = []) => {

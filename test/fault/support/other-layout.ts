@@ -3,16 +3,16 @@ import { join } from 'node:path';
 
 const dist = join(import.meta.dirname, '..', '..', '..', 'dist');
 
-/** A later version of this library, as far as Redis can tell: the built package with another layout of its keys. Answers the environment for a LockProcess of it. */
+/** A later version of this library, as far as Redis can tell: the built package with another layout of its keys. Returns the environment for a LockProcess of it. */
 export function buildOfLayout(layout: number): Record<string, string> {
-  const LOCKER_BUILD = `esm-of-layout-${layout}`;
+  const LOCKER_BUILD = `modules-of-layout-${layout}`;
   const target = join(dist, LOCKER_BUILD);
   rmSync(target, { recursive: true, force: true });
-  cpSync(join(dist, 'esm'), target, { recursive: true });
-  const keys = join(target, 'backends', 'redis', 'keys.js');
+  cpSync(join(dist, 'modules'), target, { recursive: true });
+  const keys = join(target, 'lib', 'backends', 'redis', 'keys.js');
   writeFileSync(keys, replaced(readFileSync(keys, 'utf8'), "const layout = '1'", `const layout = '${layout}'`));
   appendFileSync(
-    join(target, 'backends', 'redis', 'scripts.generated.js'),
+    join(target, 'lib', 'backends', 'redis', 'scripts.generated.js'),
     `
 import { createHash } from 'node:crypto';
 ${replaced.toString()}

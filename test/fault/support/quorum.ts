@@ -1,8 +1,8 @@
-import { candidateOf } from '../../../lib/backends/quorum/ballot-id.js';
+import { quorumClaimId } from '../../../lib/backends/quorum/node-claim.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { type Holder, ServerView } from './server-view.js';
@@ -12,7 +12,7 @@ export type QuorumLockerOptions = Partial<Omit<QuorumBackendOptions, 'log' | 'no
   poll?: number;
 };
 
-/** Real Redis servers that know nothing of each other, and the test's own line to each of them. */
+/** Independent real Redis servers, and the test's own connection to each of them. */
 export class Quorum {
   private readonly lockers: QuorumLocker[] = [];
 
@@ -30,7 +30,7 @@ export class Quorum {
     return this.servers.map(({ url }) => url);
   }
 
-  /** A lock client on these servers, or on other ways to them. */
+  /** A lock client on these servers, or on other addresses of them. */
   async join(options: QuorumLockerOptions = {}, urls: readonly string[] = this.urls): Promise<QuorumLocker> {
     const locker = new QuorumLocker(urls, options);
     this.lockers.push(locker);
@@ -38,18 +38,18 @@ export class Quorum {
     return locker;
   }
 
-  /** Who holds the vote of each running server. */
+  /** The claim that has the vote of each running server. */
   async votes(name: string): Promise<Array<Holder | undefined>> {
     return Promise.all(
       this.views.map((view, position) => (this.servers[position]!.isRunning ? view.holder(name) : undefined)),
     );
   }
 
-  /** How many of the servers have voted for this claim, under whichever id. */
-  async votesFor(name: string, { hold }: LockHandle): Promise<number> {
-    const { claim } = hold.claim;
+  /** How many of the servers have voted for this claim, under any of its ids. */
+  async votesFor(name: string, lock: LockHandle): Promise<number> {
+    const { id: claim } = LockHandle.holdOf(lock).claim;
     const votes = await this.votes(name);
-    return votes.filter((vote) => vote && candidateOf(vote.claim) === claim).length;
+    return votes.filter((vote) => vote && quorumClaimId(vote.claim) === claim).length;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -62,7 +62,7 @@ export class Quorum {
 /** One lock client in the test's own process. */
 export class QuorumLocker {
   readonly client: LockClient;
-  /** What a person would read in the log. */
+  /** The lines of the log. */
   readonly log: string[] = [];
 
   constructor(urls: readonly string[], { nodeTimeout = 2_000, poll = 60_000, ...tuning }: QuorumLockerOptions) {
@@ -72,7 +72,7 @@ export class QuorumLocker {
     const nodes = urls.map((redis) => new RedisBackend({ redis, commandTimeout: nodeTimeout, poll, node, log }));
     this.client = new LockClient(
       new QuorumBackend({ ...tuning, nodes, log }),
-      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 },
+      { defaults: lockDefaults, maxWaiters: 10_000 },
       log,
     );
   }

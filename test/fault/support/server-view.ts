@@ -16,7 +16,7 @@ export interface Holder {
   readonly state: string;
 }
 
-/** A test's own, direct line to its server. Nothing of the library goes through it. */
+/** A test's own, direct connection to its server. The library does not use it. */
 export class ServerView {
   readonly redis: Redis;
 
@@ -44,23 +44,25 @@ export class ServerView {
     return this.redis.zrange(keys.forLock(name)[1], 0, '-1');
   }
 
-  /** Waits until so many claims stand in the queue and every one of their clients listens. */
+  /** Waits until that many claims are in the queue and each of their clients is subscribed. */
   async queued(name: string, count: number): Promise<string[]> {
     return until(`${count} waiters of ${name}`, async () => {
       const claims = await this.queue(name);
       if (claims.length !== count) return undefined;
       for (const claim of claims) if ((await this.listeners(claim)) === 0) return undefined;
-      const entries = await this.redis.hvals(keys.forLock(name)[2]);
-      return entries.every((entry) => entry.endsWith(' heard')) ? claims : undefined;
+      for (const claim of claims) if ((await this.standing(name, claim)) !== 'listening') return undefined;
+      return claims;
     });
   }
 
-  /** What the server last knew of a waiter: heard, asked or deaf. */
+  /** What the server last knew of a waiter: listening, polling or unreachable. */
   async standing(name: string, claim: string): Promise<string | undefined> {
-    return (await this.redis.hget(keys.forLock(name)[2], claim))?.split(' ').at(-1);
+    const [, queue, waiters] = keys.forLock(name);
+    if (Number(await this.redis.zscore(queue, claim)) < 0) return 'unreachable';
+    return (await this.redis.hget(waiters, claim))?.split(' ')[5];
   }
 
-  /** Whether the queue of a lock will go by itself; then it goes now, so that no test waits for it. */
+  /** Returns whether the queue of a lock will expire, and if so removes it now, so that no test waits for it. */
   async expireQueue(name: string): Promise<boolean> {
     const [, ...queue] = keys.forLock(name);
     const rests = await Promise.all(queue.map((key) => this.redis.pttl(key)));
@@ -80,7 +82,7 @@ export class ServerView {
     return Number(new RegExp(`^cmdstat_${command.replace('|', '\\|')}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
   }
 
-  /** Connections that the server has ever taken. */
+  /** Connections that the server has accepted so far. */
   async connections(): Promise<number> {
     return Number(/^total_connections_received:(\d+)/m.exec(await this.redis.info('stats'))![1]);
   }
@@ -90,7 +92,7 @@ export class ServerView {
     return Number(seconds) * 1e6 + Number(micros);
   }
 
-  /** G9 and I4 at the server: no connection but ours, and no key but the register, which goes by itself within the guard window. */
+  /** G9 and I4 at the server: no connection but ours, and no key but the register, which expires within the guard window. */
   async expectNothingLeft(guard = 60_000): Promise<void> {
     const own = await this.redis.client('ID');
     await until('every connection of the library is closed', async () => {
@@ -100,7 +102,7 @@ export class ServerView {
       return others.every((line) => / cmd=monitor | flags=[OS] | name=sentinel-/.test(line));
     });
     const left = (await this.redis.keys('*')).filter((key) => key !== keys.register && !key.startsWith('filler:'));
-    // The next test must not fail for this one's sake.
+    // The next test must not fail because of this one.
     if (left.length > 0) await this.redis.del(left);
     expect(left).toEqual([]);
     const rest = await this.redis.pttl(keys.register);
@@ -119,8 +121,8 @@ export interface ScriptRun {
   readonly claim: string;
 }
 
-/** A claim's id: its client (128 random bits, host, process), then a counter, and perhaps a method. */
-const CLAIM = /^[\w-]{22}\.[\w.$-]+\.\d+:[\da-z]+(:\S+)?$/;
+/** A claim's id: its client (128 random bits, host, process), then a counter with a secret, and perhaps a method. */
+const CLAIM = /^[\w-]{22}\.[\w.$-]+\.\d+:[\da-z]+\.[\w-]{11}(:\S+)?$/;
 
 /** Every claim that a script of the library is run for from now on, in the server's order, and everything that scripts publish: MONITOR. */
 export class Monitor {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const source = join(import.meta.dirname, 'clock-shim.c');
 
-/** Why there is no settable clock on this machine; undefined where there is. */
+/** Why this machine has no settable clock; undefined if it has. */
 export function whyNoSettableClock(): string | undefined {
   if (process.platform !== 'linux') return 'LD_PRELOAD is a Linux matter';
   const { status } = spawnSync('gcc', ['--version'], { stdio: 'ignore' });
@@ -26,11 +26,11 @@ export class SettableClock {
     this.env = { LD_PRELOAD: shim, CLOCK_OFFSET_FILE: this.#offset };
   }
 
-  /** Steps the clock to so many milliseconds before or behind the real time. */
+  /** Sets the clock to that many milliseconds ahead of or behind the real time. */
   set(milliseconds: number): void {
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(milliseconds) * 1000n);
-    // In place: the processes have mapped this very file.
+    // In place: the processes have mapped this file.
     const file = openSync(this.#offset, 'a+');
     closeSync(file);
     const inPlace = openSync(this.#offset, 'r+');

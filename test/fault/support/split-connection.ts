@@ -1,7 +1,6 @@
 import type { RedisConnection } from '../../../lib/backends/redis/index.js';
 
-/**
- * A connection whose commands and whose subscription take different ways, so that a test can break one of them.
+/** A connection whose commands and subscription use different links, so that a test can break one of them.
  * The backend reads its options once for each: first for the commands, then for the subscription.
  */
 export function splitConnection(commands: number, subscription: number): RedisConnection {

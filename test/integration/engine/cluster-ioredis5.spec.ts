@@ -16,12 +16,12 @@ describe('locks on a cluster, with ioredis 5', () => {
   });
   afterAll(() => group.stop());
 
-  it('are had, waited for, handed on by message, and follow a slot that moves under a waiter', async () => {
+  it('are taken, waited for, handed on by message, and follow a slot that moves under a waiter', async () => {
     const nodes = group.masters.map(({ host, port }) => ({ host, port }));
     const cluster = new Cluster(nodes, { lazyConnect: true });
     expect(Cluster).toBe((await import('ioredis5')).Cluster);
-    await using a = await Engine.start({ cluster, poll: '1m' });
-    await using b = await Engine.start({ cluster, poll: '1m' });
+    await using a = await Engine.start({ cluster, poll: 60_000 });
+    await using b = await Engine.start({ cluster, poll: 60_000 });
     const name = unique();
     const held = await a.acquire(name, { lease: '30s' });
     const { lock } = await b.queue(name);
@@ -34,7 +34,7 @@ describe('locks on a cluster, with ioredis 5', () => {
     const owner = await group.ownerOf(slot);
     const target = group.masters.find((master) => master !== owner)!;
     await group.move(slot, target);
-    // No poll for a minute: that its subscription was dropped made it ask.
+    // No poll for a minute: it asked because its subscription was dropped.
     await until(async () => (await group.admin(target).pubsub('SHARDCHANNELS')).length === 1);
     await next.renew();
     await next.release();

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import type { Lock } from '../../../lib/core/lock.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { freePort, startRedis, sharedRedisUrl } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
@@ -33,7 +35,27 @@ describe("a user's client", () => {
     client.disconnect();
   });
 
-  it('may be set up dangerously: the own connections are not', async () => {
+  it.each([
+    ['of the same ioredis', () => new Redis(url, { lazyConnect: true })],
+    ['of another version', () => new Redis5(url, { lazyConnect: true }) as unknown as Redis],
+  ])('%s gives connections that show tracers neither names nor claim ids', async (_, create) => {
+    const name = unique();
+    const traced: string[] = [];
+    const onCommand = (message: unknown): void => void traced.push(JSON.stringify(message));
+    subscribe('tracing:ioredis:command:start', onCommand);
+    try {
+      await using a = await Engine.start({ redis: create() });
+      const lock = await a.acquire(name);
+      await lock.renew();
+      await lock.release();
+    } finally {
+      unsubscribe('tracing:ioredis:command:start', onCommand);
+    }
+    expect(traced.filter((text) => text.includes('evalsha')).length).toBeGreaterThanOrEqual(3);
+    expect(traced.filter((text) => text.includes(name) || text.includes(`.${process.pid}:`))).toEqual([]);
+  });
+
+  it('may have unsafe options: the connections of the library have not', async () => {
     const client = new Redis(url, {
       lazyConnect: true,
       enableOfflineQueue: true,
@@ -63,26 +85,34 @@ describe("a user's client", () => {
 });
 
 describe('the options of a Redis backend', () => {
-  it.each([
-    [{ commandTimeout: 0 }, 'commandTimeout'],
-    [{ commandTimeout: Number.NaN }, 'commandTimeout'],
-    [{ poll: 99 }, 'poll'],
-    [{ poll: Number.POSITIVE_INFINITY }, 'poll'],
-  ])('%j are refused', (options, option) => {
-    expect(() => new RedisBackend({ ...options, redis: url, log: new KeptLog() })).toThrow(
-      expect.objectContaining({ code: 'LOCK_CONFIGURATION', message: expect.stringContaining(option) }),
-    );
+  it.each(['', 'app:{shop}:', 'app:{', '{app}:{shop}:'])(
+    "refuse the keyPrefix '%s': two prefixes could share names",
+    (keyPrefix) => {
+      expect(() => new RedisBackend({ keyPrefix, redis: url, log: new KeptLog() })).toThrow(
+        expect.objectContaining({ code: 'LOCK_CONFIGURATION', message: expect.stringContaining('keyPrefix') }),
+      );
+    },
+  );
+
+  it('accept a keyPrefix that begins with a hash tag, and that of a given client', async () => {
+    const client = new Redis(url, { lazyConnect: true, keyPrefix: '{shop}:' });
+    await using a = await Engine.start({ redis: client, keyPrefix: '' });
+    const name = unique();
+    const held = await a.acquire(name);
+    await using b = await Engine.start({ redis: url, keyPrefix: '{shop}:' });
+    await expect(b.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await held.release();
   });
 
-  it('say the same claim window as the scripts', () => {
+  it('have the same claim window as the scripts', () => {
     const path = join(import.meta.dirname, '../../../lib/backends/redis/scripts/includes/serve.lua');
     const [, window] = /^local window = (\d+)$/m.exec(readFileSync(path, 'utf8'))!;
     expect(new RedisBackend({ redis: url, log: new KeptLog() }).claimWindow).toBe(Number(window));
   });
 });
 
-describe('a Redis that goes away', () => {
-  it('and is away at the start: start() rejects, locks are unavailable, and work by themselves once it is there', async () => {
+describe('a Redis that is unavailable', () => {
+  it('at the start makes start() reject; locks are unavailable, and work as soon as it runs', async () => {
     const port = await freePort();
     await using a = new Engine({ redis: `redis://127.0.0.1:${port}` });
     await expect(a.client.start()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -97,18 +127,18 @@ describe('a Redis that goes away', () => {
     );
   });
 
-  it('lets close() settle though it is away', async () => {
+  it('does not keep close() from settling', async () => {
     const a = new Engine({ redis: `redis://127.0.0.1:${await freePort()}` });
     await expect(a.client.start()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await a.client.shutdown(0);
   });
 
-  it('and comes back empty: the holder learns of its loss, the waiter gets the lock with a larger token', async () => {
+  it('and restarts empty tells the holder its loss at once, not at its next renewal; the waiter gets the lock with a larger token', async () => {
     await using server = await startRedis();
     await using a = await Engine.start({ redis: server.url });
     await using b = await Engine.start({ redis: server.url });
     const name = unique();
-    const lost = await a.acquire(name, { lease: 3_000, renew: true });
+    const lost = await a.acquire(name, { lease: 300_000, renew: true });
     const { lock } = await b.queue(name);
     await server.restart({ empty: true });
     const next = await lock;
@@ -117,7 +147,7 @@ describe('a Redis that goes away', () => {
     expect(lost.signal.reason).toMatchObject({ code: 'LOCK_LOST' });
   });
 
-  it('while nobody uses it is not noticed by who comes later', async () => {
+  it('while no caller uses it does not affect later callers', async () => {
     await using server = await startRedis();
     await using a = await Engine.start({ redis: server.url });
     await (await a.acquire(unique())).release();
@@ -127,7 +157,7 @@ describe('a Redis that goes away', () => {
     expect(a.log.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
   });
 
-  it('for longer than a lease: the holder is told at its end, without Redis', async () => {
+  it('for longer than a lease: the holder learns its loss at the end of the lease, without Redis', async () => {
     await using server = await startRedis();
     await using a = await Engine.start({ redis: server.url });
     const lock = await a.acquire(unique(), { lease: 2_400, renew: true });
@@ -155,14 +185,14 @@ describe('a Redis that goes away', () => {
   });
 });
 
-describe('a Redis that answers late or never', () => {
-  it('is unavailable within the command time-out, and what it finds in the given-up connection takes no lock', async () => {
+describe('a Redis that replies late or never', () => {
+  it('is unavailable within the command time-out, and takes no lock for commands from the abandoned connection', async () => {
     await using server = await startRedis();
     await using a = await Engine.start({ redis: server.url, commandTimeout: 150 });
     const name = unique();
     server.pause();
     await expect(a.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
-    // The question lies in a socket that the server will read after `notAfter`; its sender is gone and takes nothing back.
+    // The acquire is in a socket that the server will read after `notAfter`; its sender is gone and releases nothing.
     await a.backend.close();
     await new Promise((resolve) => setTimeout(resolve, 500));
     server.resume();
@@ -170,7 +200,26 @@ describe('a Redis that answers late or never', () => {
     await b.acquire(name, { wait: 0 });
   });
 
-  it('and only loses the reply: the lock that was taken for nobody is given back', async () => {
+  it.each([
+    ['an acquire is unavailable', (a: Engine) => a.acquire(unique(), { wait: 100 }), 'LOCK_UNAVAILABLE'],
+    ['a renewal is unavailable', (_: Engine, lock: Lock) => lock.renew(), 'LOCK_UNAVAILABLE'],
+    ['an inspect is unavailable', (a: Engine) => a.client.views.inspect(unique()), 'LOCK_UNAVAILABLE'],
+    ['a release ends', (_: Engine, lock: Lock) => lock.release(), undefined],
+  ])('while the scripts are loaded again: %s, and the client ends', async (_, call, code) => {
+    await using server = await startRedis();
+    await using proxy = await TcpProxy.to(server.port);
+    await using admin = connectTo(server.url);
+    const a = await Engine.start({ redis: proxy.url, commandTimeout: 150 });
+    const lock = await a.acquire(unique());
+    await admin.script('FLUSH');
+    // It gets NOSCRIPT, and the commands that it then sends are dropped.
+    proxy.swallowFrom('LOAD');
+    const outcome = await call(a, lock).catch((error: { code: string }) => error.code);
+    expect(outcome).toBe(code);
+    await a.client.shutdown(0);
+  });
+
+  it('and only the reply is lost: the lock without an owner is released', async () => {
     await using proxy = await TcpProxy.to(Number(new URL(url).port || 6379));
     await using a = await Engine.start({ redis: proxy.url, commandTimeout: 150 });
     await using b = await Engine.start({ redis: url });
@@ -182,7 +231,7 @@ describe('a Redis that answers late or never', () => {
     await (await b.acquire(name)).release();
   });
 
-  it('and loses the reply to a release: the lock is free, and its holder is told of no loss', async () => {
+  it('and the reply to a release is lost: the lock is free, and its holder gets no loss', async () => {
     await using proxy = await TcpProxy.to(Number(new URL(url).port || 6379));
     await using a = await Engine.start({ redis: proxy.url, commandTimeout: 150 });
     await using b = await Engine.start({ redis: url });
@@ -195,7 +244,7 @@ describe('a Redis that answers late or never', () => {
     await proxy.heal();
   });
 
-  it('gets a release that never reached it as soon as it can be reached again', async () => {
+  it('gets a release that never reached it as soon as it is reachable again', async () => {
     await using proxy = await TcpProxy.to(Number(new URL(url).port || 6379));
     await using a = await Engine.start({ redis: proxy.url, commandTimeout: 150 });
     await using b = await Engine.start({ redis: url });
@@ -219,7 +268,7 @@ describe('Redis', () => {
     admin.disconnect();
   });
 
-  it('that forgot the scripts is taught them again, unnoticed', async () => {
+  it('that forgot the scripts gets them again, without an effect on callers', async () => {
     await using a = await Engine.start({ redis: url });
     const name = unique();
     await admin.script('FLUSH');
@@ -231,7 +280,7 @@ describe('Redis', () => {
     await a.acquire(name, { wait: 0 });
   });
 
-  it('that drops the subscriptions of waiters still hands the lock over', async () => {
+  it('that drops the subscriptions of waiters still hands the lock on', async () => {
     await using server = await startRedis();
     await using other = connectTo(server.url);
     await using a = await Engine.start({ redis: server.url });
@@ -244,7 +293,7 @@ describe('Redis', () => {
     await (await lock).release();
   });
 
-  it('that does not allow the scripts is a configuration error with what is missing', async () => {
+  it('that does not allow the scripts is a configuration error that names the missing permission', async () => {
     await using server = await startRedis({ acl: 'user default on nopass ~* &* +@all -evalsha -eval' });
     const a = new Engine({ redis: server.url });
     const reason = await a.client
@@ -255,7 +304,7 @@ describe('Redis', () => {
     await a.client.shutdown(0);
   });
 
-  it('that knows another password is a configuration error at the start, and the password is not told', async () => {
+  it('that has another password is a configuration error at the start, which does not show the password', async () => {
     await using server = await startRedis({ acl: 'user default on >secret ~* &* +@all' });
     const a = new Engine({ redis: `redis://:wrong-pass@127.0.0.1:${server.port}` });
     const reason = await a.client.start().catch((error: unknown) => error);

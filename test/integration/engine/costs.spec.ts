@@ -10,12 +10,12 @@ import { serverOfDescribe } from './server-of-describe.js';
 
 /** What the scripts do inside the server: no request, no round trip. `publish` is counted, it reaches another client. */
 const inside = new Set(
-  'time get mget set del exists zadd zrem zrank zrange zrevrange zrangebyscore zscore zcard hset hget hdel pttl pexpire pubsub|numsub'.split(
+  'time get mget set del exists zadd zrem zrangebyscore zrevrangebyscore zscore hset hget hmget hdel pttl pexpire pubsub|numsub'.split(
     ' ',
   ),
 );
 
-/** Every command that the server carried out since `CONFIG RESETSTAT`, except inside scripts and except this question. */
+/** Every command that the server executed since `CONFIG RESETSTAT`, except inside scripts and except this INFO. */
 async function requests(admin: Redis): Promise<Record<string, number>> {
   const text = await admin.info('commandstats');
   const calls = [...text.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(
@@ -26,13 +26,13 @@ async function requests(admin: Redis): Promise<Record<string, number>> {
   );
 }
 
-describe('what locks cost, by INFO commandstats', () => {
+describe('the cost of locks, by INFO commandstats', () => {
   let server: RedisServer;
   let admin: Redis;
 
   serverOfDescribe((started) => ({ server, admin } = started));
 
-  it('an uncontended acquire and release are exactly 2 requests, and no subscription', async () => {
+  it('is exactly 2 requests, and no subscription, for an uncontended acquire and release', async () => {
     await using a = await Engine.start({ redis: server.url });
     await admin.config('RESETSTAT');
     for (let times = 0; times < 10; times++) await (await a.acquire(unique())).release();
@@ -40,7 +40,7 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(await admin.client('LIST', 'TYPE', 'PUBSUB')).toBe('');
   });
 
-  it('five free names in one acquisition are 2 requests, and 1 more for each that somebody has', async () => {
+  it('is 2 requests for five free names in one acquisition, and 1 more for each contended name', async () => {
     await using a = await Engine.start({ redis: server.url });
     await using b = await Engine.start({ redis: server.url });
     const names = Array.from({ length: 5 }, (_, index) => `several:${index}`);
@@ -51,12 +51,12 @@ describe('what locks cost, by INFO commandstats', () => {
     const others = await b.acquire(names[2]!);
     await admin.config('RESETSTAT');
     await expect(a.acquire(names, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: names[2] });
-    // One question, and all that it took is given back at once.
+    // One request, and all names that it took are released at once.
     expect(await requests(admin)).toEqual({ evalsha: 2 });
     await others.release();
   });
 
-  it('what 64 flows ask in one turn is four requests: Redis works at the first while the next is made', async () => {
+  it('is four requests for 64 flows in one turn: Redis executes the first while the next is built', async () => {
     await using a = await Engine.start({ redis: server.url });
     await admin.config('RESETSTAT');
     const locks = await Promise.all(Array.from({ length: 64 }, () => a.acquire(unique())));
@@ -65,7 +65,7 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(await requests(admin)).toEqual({ evalsha: 8 });
   });
 
-  it('a client that never waits has one connection', async () => {
+  it('is one connection for a client that never waits', async () => {
     const connections = async (): Promise<number> =>
       String(await admin.client('LIST'))
         .trim()
@@ -76,7 +76,7 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(await connections()).toBe(before + 1);
   });
 
-  it('a re-entry is 0 requests', async () => {
+  it('is 0 requests for a re-entry', async () => {
     await using a = await Engine.start({ redis: server.url });
     const name = unique();
     const scope = await a.client.enter(name, lockDefaults);
@@ -94,7 +94,7 @@ describe('what locks cost, by INFO commandstats', () => {
     await scope.leave('worked');
   });
 
-  it('a hand-off to another process is 1 release with 1 publish inside, and nothing of the next holder', async () => {
+  it('is 1 release with 1 publish inside for a hand-off to another process, and no request of the next holder', async () => {
     await using a = await Engine.start({ redis: server.url });
     await using b = await Engine.start({ redis: server.url });
     const name = unique();
@@ -106,7 +106,7 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(await requests(admin)).toEqual({ evalsha: 1, publish: 1 });
   });
 
-  it('in steady state a lock that goes from process to process is 1 acquire, 1 release and 1 publish each time', async () => {
+  it('is 1 acquire, 1 release and 1 publish for each hand-off between processes, in steady state', async () => {
     await using a = await Engine.start({ redis: server.url });
     await using b = await Engine.start({ redis: server.url });
     const name = unique();
@@ -128,7 +128,7 @@ describe('what locks cost, by INFO commandstats', () => {
     await held.release();
   });
 
-  it('many callers of one process are at most 1 request per hand-off', async () => {
+  it('is at most 1 request per hand-off for many callers of one process', async () => {
     await using a = await Engine.start({ redis: server.url });
     const name = unique();
     await admin.config('RESETSTAT');
@@ -143,7 +143,7 @@ describe('what locks cost, by INFO commandstats', () => {
     expect(evalsha).toBeLessThanOrEqual(callers);
   });
 
-  it('250 leases are renewed by one request', async () => {
+  it('is 1 request for the renewal of 250 leases', async () => {
     const backend = new RedisBackend({ redis: server.url, log: new KeptLog() });
     await backend.start('costs', { granted: () => undefined, recovered: () => undefined });
     const root = unique();
@@ -152,7 +152,7 @@ describe('what locks cost, by INFO commandstats', () => {
         const request = {
           ...exclusive,
           name: `${root}:${index}`,
-          claim: `costs:${index}`,
+          id: `costs:${index}`,
           lease: 30_000,
           reserve: 0,
           enqueue: false,
@@ -170,7 +170,7 @@ describe('what locks cost, by INFO commandstats', () => {
     await backend.close();
   });
 
-  it('5,000 locks on 5,000 names leave one key, however often', async () => {
+  it('is one key after 5,000 locks on 5,000 names, after any number of rounds', async () => {
     await using a = await Engine.start({ redis: server.url, keyPrefix: 'flat:' });
     for (let round = 0; round < 5; round++) {
       await Promise.all(

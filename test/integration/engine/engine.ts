@@ -10,21 +10,20 @@ import type { Lock } from '../../../lib/core/lock.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import { WatchedBackend } from '../../../lib/testing/conformance/watched-backend.js';
+import { WatchedBackend } from '../../../conformance/watched-backend.js';
 import { KeptLog } from '../../support/kept-log.js';
 
 export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {
   cluster?: ClusterBackendOptions['cluster'];
-  maxLocalHandoffs?: number;
 }
 
-/** A client on Redis, as an application has it, and what it asks of Redis. */
+/** A client on Redis, as an application has it, and the record of its calls. */
 export class Engine implements AsyncDisposable {
   readonly log = new KeptLog();
   readonly backend: WatchedBackend;
   readonly client: LockClient;
 
-  constructor({ maxLocalHandoffs = 16, commandTimeout = 5_000, cluster, ...options }: EngineOptions) {
+  constructor({ commandTimeout = 5_000, cluster, ...options }: EngineOptions) {
     const { log } = this;
     this.byName = cluster !== undefined;
     this.backend = new WatchedBackend(
@@ -32,16 +31,12 @@ export class Engine implements AsyncDisposable {
         ? new ClusterBackend({ ...options, cluster, commandTimeout, log })
         : new RedisBackend({ ...options, commandTimeout, log }),
     );
-    this.client = new LockClient(
-      this.backend,
-      { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs },
-      this.log,
-    );
+    this.client = new LockClient(this.backend, { defaults: lockDefaults, maxWaiters: 10_000 }, this.log);
   }
 
   static async start(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options);
-    // On a very busy machine the first attempt may take too long; it goes on by itself.
+    // On a very busy machine the first attempt may take too long; the client then retries by itself.
     await engine.client.start().catch(() => engine.backend.until(() => engine.backend.recoveries > 0));
     return engine;
   }
@@ -50,14 +45,14 @@ export class Engine implements AsyncDisposable {
     return this.client.acquire(key, resolveOptions(options, lockDefaults));
   }
 
-  /** Waits, and returns when its claim stands in the queue and Redis knows a subscriber for it. */
+  /** Starts to wait, and returns when its claim is in the queue and Redis has a subscriber for it. */
   async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<Lock> }> {
     const lock = this.acquire(name, options);
     lock.catch(() => undefined);
     const answers = (): number =>
       this.backend.acquires.filter((call) => call.name === name && call.reply?.status === 'queued').length;
     const before = answers();
-    // The first wait of a client (in a cluster: in a slot) asks, subscribes, and asks again; later ones ask once.
+    // The first wait of a client (in a cluster: in a slot) sends an acquire, subscribes, and sends it again; later waits send one.
     const where = this.byName ? name : 'all';
     const needed = this.subscribed.has(where) ? 1 : 2;
     await this.backend.until(() => answers() >= before + needed);
@@ -105,7 +100,7 @@ export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
   return [...new Set(keys)].sort();
 }
 
-/** Asks until it is so. */
+/** Repeats until the condition is true. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

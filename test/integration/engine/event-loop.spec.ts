@@ -14,7 +14,7 @@ describe('a lock and the event loop', () => {
   });
   afterAll(() => server.stop());
 
-  it('gives everything else its turns while callers that never wait pass the lock on inside the process', async () => {
+  it('lets other work run while callers that never wait pass the lock on inside the process', async () => {
     await using engine = await Engine.start({ redis: server.url });
     const name = unique();
     const callers = 40;

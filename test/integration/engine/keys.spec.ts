@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
+import { Party } from '../../../conformance/party.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { connectTo, Engine, keysOf, unique, until } from './engine.js';
@@ -20,7 +21,7 @@ afterAll(() => {
 const withDb = (db: number): string => new URL(`/${db}`, url).href;
 
 describe('the keys of a lock', () => {
-  it('are one record while it is held, and beside it the register', async () => {
+  it('are one record while it is held, and the register', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     const lock = await a.acquire('product:42');
@@ -29,7 +30,7 @@ describe('the keys of a lock', () => {
     expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
   });
 
-  it('all expire by themselves: the record with the lease, the register within the guard window', async () => {
+  it('all expire: the record with the lease, the register within the guard window', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await using b = await Engine.start({ redis: url, keyPrefix });
@@ -61,7 +62,7 @@ describe('the keys of a lock', () => {
     expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
   });
 
-  it('of a holder and a waiter that both died vanish by themselves', async () => {
+  it('of a holder and a waiter that both died expire', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await using b = await Engine.start({ redis: url, keyPrefix, poll: 100, commandTimeout: 100 });
@@ -71,7 +72,7 @@ describe('the keys of a lock', () => {
     await until(async () => (await keysOf(admin, keyPrefix)).length === 1);
   });
 
-  it('stand behind the prefix of the library, and before it that of the own client or options', async () => {
+  it('begin with the prefix of the given client or options, then the prefix of the library', async () => {
     const prefix = `${unique()}:`;
     const client = new Redis(url, { keyPrefix: prefix, lazyConnect: true });
     const client5 = new Redis5(url, { keyPrefix: prefix, lazyConnect: true }) as unknown as Redis;
@@ -82,7 +83,7 @@ describe('the keys of a lock', () => {
       await using b = await Engine.start({ redis, keyPrefix: 'shop:' });
       const held = await a.acquire('x');
       expect(await keysOf(admin, prefix)).toContain(`${prefix}shop:{x}`);
-      // A grant finds its way: keys and channels agree.
+      // The grant arrives: keys and channels match.
       const { lock } = await b.queue('x');
       await held.release();
       await (await lock).release();
@@ -105,7 +106,7 @@ describe('the keys of a lock', () => {
     await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
   });
 
-  it('of a database other than 0 are handed over like any', async () => {
+  it('of a database other than 0 are handed on like those of any other', async () => {
     const name = unique();
     await using a = await Engine.start({ redis: withDb(3) });
     await using b = await Engine.start({ redis: withDb(3) });
@@ -117,7 +118,7 @@ describe('the keys of a lock', () => {
   });
 
   it.each(['}', '}:queue', ':', ':}', '{}', 'a}b'])(
-    'of the name %j share one hash slot, and are told from all others',
+    'of the name %j share one hash slot, and differ from those of all other names',
     async (name) => {
       const keyPrefix = `${unique()}:`;
       await using a = await Engine.start({ redis: url, keyPrefix });
@@ -125,7 +126,7 @@ describe('the keys of a lock', () => {
       const held = await a.acquire(name);
       const { lock } = await b.queue(name);
       const [, record, queue, waiters] = await keysOf(admin, keyPrefix);
-      // What Redis Cluster hashes: what stands in the first braces, unless that is empty.
+      // What Redis Cluster hashes: the part in the first braces, unless that is empty.
       const tag = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;
       expect([tag(queue!), tag(waiters!)]).toEqual([tag(record!), tag(record!)]);
       await held.release();
@@ -136,7 +137,7 @@ describe('the keys of a lock', () => {
 });
 
 describe('fencing tokens on one server (G3)', () => {
-  it('go on from the register when the clock of the server was set back', async () => {
+  it('continue from the register when the clock of the server was set back', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     const { fencingToken } = await a.acquire('x');
@@ -153,13 +154,26 @@ describe('fencing tokens on one server (G3)', () => {
     expect(await admin.get(`${keyPrefix}token-register`)).toBe(String(ahead + 3));
   });
 
-  it('go on from the clock when the server lost all data', async () => {
+  it('continue from the clock when the server lost all data, also right after many contended grants', async () => {
     const keyPrefix = `${unique()}:`;
-    await using a = await Engine.start({ redis: url, keyPrefix });
-    const first = await a.acquire('x');
+    await using a = await new Party(new RedisBackend({ redis: url, keyPrefix, log: new KeptLog() })).start();
+    // Like contended grants, each requests tokens for local hand-offs.
+    const takes = Array.from({ length: 2_000 }, (_, index) => a.take(`hot:${index}`, { reserve: 256, lease: 2_000 }));
+    const tokens = (await Promise.all(takes)).map(({ tokensUntil }) => tokensUntil);
     await admin.del(...(await keysOf(admin, keyPrefix)));
-    const second = await a.acquire('y');
-    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+    const after = await a.take('y');
+    expect(after.fencingToken).toBeGreaterThan(Math.max(...tokens));
+  });
+
+  it('that a renewal reserved are granted to no other claim', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await new Party(new RedisBackend({ redis: url, keyPrefix, log: new KeptLog() })).start();
+    const many = { lease: 20_000, reserve: 60_000_000 };
+    const held = await a.take('x', many);
+    const [renewed] = await a.backend.renew([{ ...held, ...many }]);
+    if (typeof renewed !== 'object') throw new Error(renewed);
+    // It requests more than there are since then, so it gets the first free one.
+    expect((await a.take('y', many)).fencingToken).toBe(renewed.tokensUntil + 1);
   });
 
   it('are kept in full: a register of 16 digits is neither rounded nor written as 1e+15', async () => {
@@ -191,7 +205,7 @@ describe('a key that holds something else', () => {
     ['a list', (key) => admin.rpush(key, '1')],
   ];
 
-  it.each(foreign)('is an error that names the lock, for %s: not contended for ever', async (_, put) => {
+  it.each(foreign)('is an error that names the lock, for %s, and not contended forever', async (_, put) => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await put(`${keyPrefix}{x}`);
@@ -207,7 +221,7 @@ describe('a key that holds something else', () => {
     await a.acquire('x', { wait: 0 });
   });
 
-  it('where the queue should be is the same error for who would wait', async () => {
+  it('instead of the queue is the same error for a caller that would wait', async () => {
     const keyPrefix = `${unique()}:`;
     await using a = await Engine.start({ redis: url, keyPrefix });
     await a.acquire('x');
@@ -224,7 +238,7 @@ describe('a key that holds something else', () => {
       const request = {
         ...exclusive,
         name,
-        claim: `keys:${name}`,
+        id: `keys:${name}`,
         lease: 20_000,
         reserve: 0,
         enqueue: false,

@@ -9,7 +9,7 @@ interface Outcome {
   problems: string[];
 }
 
-/** Runs each list of transfers in a process of its own, all at once; answers what they did, and the balances. */
+/** Runs each list of transfers in its own process, all at once. Returns what they did, and the balances. */
 async function run(lists: number[][][], accountCount: number): Promise<{ outcomes: Outcome[]; balances: number[] }> {
   const redis = sharedRedisUrl();
   await using admin = connectTo(redis);
@@ -26,7 +26,7 @@ async function run(lists: number[][][], accountCount: number): Promise<{ outcome
     for (const worker of workers) worker.send('go');
     const outcomes = await Promise.all(workers.map((worker) => worker.message<Outcome>()));
     const balances = (await admin.mget(accounts)).map(Number);
-    // Nothing but the token register is left.
+    // Only the token register is left.
     expect(await keysOf(admin, keyPrefix)).toEqual([`${keyPrefix}token-register`]);
     await admin.del(accounts);
     return { outcomes, balances };
@@ -36,7 +36,7 @@ async function run(lists: number[][][], accountCount: number): Promise<{ outcome
 }
 
 describe('several names, between processes', () => {
-  it('that ask for the same two in opposite orders: none ever waits for the other in a circle', async () => {
+  it('that request the same two in opposite orders never deadlock', async () => {
     const times = 60;
     const { outcomes, balances } = await run(
       [Array.from({ length: times }, () => [0, 1]), Array.from({ length: times }, () => [1, 0])],
@@ -49,7 +49,7 @@ describe('several names, between processes', () => {
     expect(balances).toEqual([1_000, 1_000]);
   });
 
-  it('that ask for random sets: all get through, and no transfer is lost', async () => {
+  it('that request random sets all finish, and no transfer is lost', async () => {
     const accountCount = 5;
     const times = 40;
     let seed = 11;

@@ -7,7 +7,7 @@ import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, unique } from './engine.js';
 import { serverOfDescribe } from './server-of-describe.js';
 
-describe('locks on Redis, looked at and taken away', () => {
+describe('inspect, list and forceRelease on Redis', () => {
   let server: RedisServer;
   let admin: Redis;
 
@@ -20,21 +20,21 @@ describe('locks on Redis, looked at and taken away', () => {
     );
   };
 
-  /** Holds a lock, and listens: it has waited before. */
+  /** Holds a lock, and is subscribed, as it has waited before. */
   const listeningHolder = async (): Promise<{ engine: Engine; lock: Lock; claim: string; name: string }> => {
     const engine = await Engine.start({ redis: server.url });
     await using other = await Engine.start({ redis: server.url });
     const name = unique();
     const first = await other.acquire(name);
-    // A fixed lease: nothing but a message lets it ask before its end.
+    // A fixed lease: only a message makes it ask before its end.
     const { lock: waiting } = await engine.queue(name, { lease: '10m' });
     await first.release();
     const lock = await waiting;
     await lock.renew();
-    return { engine, lock, name, claim: engine.backend.acquires.at(-1)!.claim };
+    return { engine, lock, name, claim: engine.backend.acquires.at(-1)!.id };
   };
 
-  it('a holder that listens learns at once that its lock was released by force: it asks once, and its signal aborts', async () => {
+  it('notify a subscribed holder at once that its lock was released by force: it sends one renewal, and its signal aborts', async () => {
     const { engine, lock, name } = await listeningHolder();
     await using holder = engine;
     await using operator = await Engine.start({ redis: server.url });
@@ -46,7 +46,7 @@ describe('locks on Redis, looked at and taken away', () => {
     expect(holder.backend.renewals.slice(before).map(({ replies }) => replies)).toEqual([['lost']]);
   });
 
-  it('a message that is false, late or sent twice takes nothing: the holder asks, and goes on', async () => {
+  it('ignore a message that is false, late or sent twice: the holder sends a renewal, and goes on', async () => {
     const { engine, lock, name, claim } = await listeningHolder();
     await using holder = engine;
     const keys = keySpace('lock:');
@@ -63,7 +63,7 @@ describe('locks on Redis, looked at and taken away', () => {
     expect(lock.signal.aborted).toBe(false);
   });
 
-  it('releasing by force is one look and one command, which serves the next waiter and calls both', async () => {
+  it('release by force with one inspect and one command, which grants the lock to the next waiter and notifies both', async () => {
     const { engine, name, lock: deprived } = await listeningHolder();
     await using holder = engine;
     await using next = await Engine.start({ redis: server.url });
@@ -75,13 +75,13 @@ describe('locks on Redis, looked at and taken away', () => {
     await lock;
     expect(next.backend.requests).toBe(asked);
     const { evalsha, publish } = await commands();
-    // The look, the step, and the deprived holder's renewal or not yet.
+    // The inspect, the command, and perhaps already the renewal of the former holder.
     expect([2, 3]).toContain(evalsha);
     expect(publish).toBe(2);
     await holder.backend.until(() => !deprived.isHeld);
   });
 
-  it('each release by force is told to whoever listens: which lock, who did it, and who had it', async () => {
+  it('publish each release by force on a channel: which lock, who released it, and who held it', async () => {
     await using holder = await Engine.start({ redis: server.url });
     await using operator = await Engine.start({ redis: server.url });
     const name = unique();
@@ -103,7 +103,7 @@ describe('locks on Redis, looked at and taken away', () => {
     expect(operator.log.lines).toEqual([expect.stringMatching(/^warn Lock 'engine:.*' was released by force, by /)]);
   });
 
-  it('10,000 locks are listed in steps of bounded size, between which Redis serves others; and no further than wanted', async () => {
+  it('list 10,000 locks in steps of bounded size, between which Redis serves others, up to the given limit', async () => {
     await using a = await Engine.start({ redis: server.url, keyPrefix: 'many:' });
     const root = unique();
     for (let first = 0; first < 10_000; first += 1000) {
@@ -118,7 +118,7 @@ describe('locks on Redis, looked at and taken away', () => {
     expect(found).toHaveLength(10_000);
     const { scan, keys } = await commands();
     expect(keys).toBeUndefined();
-    // 250 keys a step; the server may look at places that are empty.
+    // 250 keys a step; the server may scan empty slots of its table.
     expect(scan).toBeGreaterThanOrEqual(40);
     expect(scan).toBeLessThan(200);
 
@@ -130,7 +130,7 @@ describe('locks on Redis, looked at and taken away', () => {
     expect((await commands())['scan']).toBeLessThanOrEqual(2);
   });
 
-  it('what is no lock is said to be none, and a prefix is no pattern', async () => {
+  it('report a key that is no lock, and take a prefix literally', async () => {
     await using a = await Engine.start({ redis: server.url, keyPrefix: 'a*[b]?:' });
     const name = unique();
     await a.acquire(name);

@@ -38,7 +38,7 @@ abstract class Repository {
 }
 
 describe('inherited methods', () => {
-  it('of an abstract class are locked in every class that completes it, and call what these add inside the lock', async () => {
+  it('of an abstract class are locked in every subclass, and call its methods inside the lock', async () => {
     @Injectable()
     class Books extends Repository {
       readonly table = 'books';
@@ -87,7 +87,7 @@ describe('inherited methods', () => {
     }
     await using app = await start({ providers: [Books, Novels] });
     await expect(app.get(Books).save('1')).resolves.toEqual(['book:1', 1, ['books.save', 'row:1', 1, 'loaded']]);
-    // The same key on the way in is entered again.
+    // The same key is re-entered.
     await expect(app.get(Novels).save('1')).resolves.toEqual([
       'row:1',
       1,
@@ -96,7 +96,7 @@ describe('inherited methods', () => {
     await expect(lastValueFrom(app.get(Books).list())).resolves.toEqual(['books', 1, ['books.list', 'all', 1]]);
   });
 
-  it('are not locked by an override without the decorator, but where that calls the base', async () => {
+  it('are locked below an override without the decorator only when it calls the base', async () => {
     @Injectable()
     class Books extends Repository {
       readonly table = 'books';
@@ -182,7 +182,7 @@ describe('classes', () => {
     const counter = app.get(Counter);
     await expect(counter.increase(2)).resolves.toBe(2);
     await expect(counter.increase(2)).resolves.toBe(4);
-    // What keeps the connection is seen by nobody.
+    // The property that keeps the connection is not visible.
     expect([Object.keys(counter), JSON.stringify(counter)]).toEqual([['step', 'add'], '{"step":2}']);
   });
 

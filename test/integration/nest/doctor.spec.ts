@@ -36,7 +36,7 @@ async function compile(
     .setLogger(log)
     .compile();
   const app = closing(adapter ? module.createNestApplication(adapter) : module.createNestApplication());
-  return { app, findings: () => log.lines.filter((line) => line.includes('LOCK_DOCTOR')) };
+  return { app, lines: log.lines, findings: () => log.lines.filter((line) => line.includes('LOCK_DOCTOR')) };
 }
 
 async function start(...args: Parameters<typeof compile>) {
@@ -45,10 +45,12 @@ async function start(...args: Parameters<typeof compile>) {
   return started;
 }
 
-/** One finding of this code that names all of these. */
-const finding = (code: string, ...parts: string[]) => [
-  expect.stringMatching(new RegExp(`^warn .*${parts.map((part) => `(?=.*${part})`).join('')}.*\\[${code}\\]$`)),
-];
+/** One finding of this code that contains all of these parts. */
+const finding = (code: string, ...parts: string[]) => [told('warn', code, parts)];
+/** The same for a finding that is no mistake. */
+const remark = (code: string, ...parts: string[]) => [told('log', code, parts)];
+const told = (level: string, code: string, parts: string[]) =>
+  expect.stringMatching(new RegExp(`^${level} .*${parts.map((part) => `(?=.*${part})`).join('')}.*\\[${code}\\]$`));
 
 @Injectable()
 class Office {
@@ -66,40 +68,59 @@ describe('the doctor at start, of the server', () => {
     await expect(app.get(Office).buy('1')).resolves.toBe('1');
   });
 
-  it('warns of an eviction policy that throws locks away, and of a server that forgets them in a restart', async () => {
+  it('logs no warning for a default Redis, and notes that a restart forgets locks; strict starts', async () => {
+    const { app, lines, findings } = await start({ ...onSharedRedis(), strict: true }, { providers: [Office] });
+    await using _app = app;
+    expect(findings()).toEqual(remark('LOCK_DOCTOR_PERSISTENCE', 'appendonly yes', 'in production'));
+    expect(lines.filter((line) => !line.startsWith('log '))).toEqual([]);
+  });
+
+  it('warns of an eviction policy that evicts locks', async () => {
     await using redis = await startRedis({ args: ['--maxmemory', '50mb', '--maxmemory-policy', 'volatile-lru'] });
     const { app, findings } = await start({ redis: redis.url });
     await using _app = app;
     const address = `127.0.0.1:${redis.port}`;
     expect(findings()).toEqual([
       ...finding('LOCK_DOCTOR_EVICTION', address, 'volatile-lru', 'noeviction'),
-      ...finding('LOCK_DOCTOR_PERSISTENCE', address, 'appendonly yes'),
+      ...remark('LOCK_DOCTOR_PERSISTENCE', address, 'appendonly yes'),
     ]);
   });
 
-  it('does not blame a policy that never comes into force', async () => {
+  it('does not warn of a policy that never takes effect', async () => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'yes'] });
     const { app, findings } = await start({ redis: redis.url });
     await using _app = app;
     expect(findings()).toEqual([]);
   });
 
-  it('does not start with strict, says all findings at once, and leaves no socket', async () => {
+  it('does not start with strict, reports all mistakes at once without notes, and leaves no socket', async () => {
     const before = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
     await using redis = await startRedis({ args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lfu'] });
-    const { app } = await compile({ redis: redis.url, strict: true });
+    @Injectable()
+    class Branch extends Office {
+      override async buy(id: string) {
+        return id;
+      }
+    }
+    const { app } = await compile({ redis: redis.url, strict: true }, { providers: [Branch] });
     await using _app = app;
-    await expect(app.init()).rejects.toMatchObject({
+    const refused = app.init();
+    await expect(refused).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
-      message: expect.stringMatching(/strict[^]*allkeys-lfu[^]*LOCK_DOCTOR_EVICTION[^]*LOCK_DOCTOR_PERSISTENCE/),
+      message: expect.stringMatching(/strict[^]*LOCK_DOCTOR_OVERRIDDEN[^]*allkeys-lfu[^]*LOCK_DOCTOR_EVICTION/),
     });
+    await expect(refused).rejects.toMatchObject({ message: expect.not.stringContaining('PERSISTENCE') });
     expect(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length).toBe(before);
   });
 
-  it('ignores what it was told to, also with strict', async () => {
-    await using _app = (await start({ ...onSharedRedis(), strict: true, ignoreFindings: ['LOCK_DOCTOR_PERSISTENCE'] }))
-      .app;
-    await using _other = (await start({ ...onSharedRedis(), strict: true, ignoreFindings: 'all' })).app;
+  it('ignores the codes of its option, also with strict', async () => {
+    await using redis = await startRedis({ args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lfu'] });
+    const codes = ['LOCK_DOCTOR_PERSISTENCE', 'LOCK_DOCTOR_EVICTION'] as const;
+    for (const ignoreFindings of [codes, 'all' as const]) {
+      const { app, findings } = await start({ redis: redis.url, strict: true, ignoreFindings });
+      await using _app = app;
+      expect(findings()).toEqual([]);
+    }
     expect(() => RedisLockModule.forRoot({ ignoreFindings: ['LOCK_DOCTOR_PERSISTENZ'] as never })).toThrow(
       /RedisLockModule.forRoot: ignoreFindings: 'LOCK_DOCTOR_PERSISTENZ' given/,
     );
@@ -122,22 +143,22 @@ describe('the doctor at start, of the server', () => {
       expect(findings()).toEqual([]);
     });
 
-    it('warns that hand-offs will be slow where subscribing is refused', async () => {
+    it('warns that hand-offs will be slow if subscribing is refused', async () => {
       const { app, findings } = await startAs('deaf', without('+subscribe'));
       await using _app = app;
       expect(findings()).toEqual(finding('LOCK_DOCTOR_PERMISSION', "'subscribe'", '\\+subscribe'));
     });
 
-    it('starts where INFO is refused, with strict too, and says what it could not look at', async () => {
+    it('starts if INFO is refused, also with strict, and reports what it could not check', async () => {
       const { app, findings } = await startAs('blind', without('+info'), { strict: true });
       await using _app = app;
-      expect(findings()).toEqual(finding('LOCK_DOCTOR_UNEXAMINED', "'info'", '\\+info'));
+      expect(findings()).toEqual(remark('LOCK_DOCTOR_UNEXAMINED', "'info'", '\\+info'));
     });
   });
 });
 
 describe('the doctor at start, of the application', () => {
-  /** As a tracing or transaction library does: finds methods of instances, and puts functions of its own in their place. */
+  /** As a tracing or transaction library does: finds methods of instances, and replaces them by its own functions. */
   class Library implements OnModuleInit {
     static wrap: () => void = () => {};
     onModuleInit() {
@@ -153,7 +174,7 @@ describe('the doctor at start, of the application', () => {
     expect(findings()).toEqual(finding('LOCK_DOCTOR_WRAPPED', 'Office.buy', 'on the instance'));
   });
 
-  it('warns of a method that a library wrapped on the class, once however many instances there are', async () => {
+  it('warns of a method that a library wrapped on the class, once for all instances', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Desk {
       @DistributedLock('desk')
@@ -216,7 +237,7 @@ describe('the doctor at start, of the application', () => {
   });
 
   it('warns of templates that may mean another parameter after minification', async () => {
-    // As a minifier writes it: `#{t}` was the first of (t, order), and finds the second of (e, t).
+    // As a minifier writes it: `#{t}` was the first of (t, order), and now means the second of (e, t).
     const source = '(class Minified{async m(e,t){return[e,t]}async n(e){return e}})';
     const Minified = runInThisContext(source) as new () => object;
     decorate(Minified, 'm', '#{t}');
@@ -226,7 +247,7 @@ describe('the doctor at start, of the application', () => {
     expect(findings()).toEqual(finding('LOCK_DOCTOR_MINIFIED', 'Minified.m', '#{t}', 'e, t', '#{0}'));
   });
 
-  it('each connection looks at its own methods', async () => {
+  it('checks for each connection its own methods', async () => {
     @Injectable()
     class Branch extends Office {
       override async buy(id: string) {
@@ -240,7 +261,7 @@ describe('the doctor at start, of the application', () => {
   });
 });
 
-describe('the doctor, of waits and the time-outs of an HTTP server', () => {
+describe('the doctor, for waits and the time-outs of an HTTP server', () => {
   const inside = deferred();
   const leave = deferred();
 
@@ -276,7 +297,7 @@ describe('the doctor, of waits and the time-outs of an HTTP server', () => {
     await late.app.listen(0);
     expect(late.findings()).toEqual([]);
     late.app.getHttpServer().setTimeout(1000);
-    // The doctor looks again in the next turn.
+    // The doctor checks again in the next turn.
     await new Promise(setImmediate);
     expect(late.findings()).toEqual(both);
   });
@@ -293,13 +314,13 @@ describe('the doctor, of waits and the time-outs of an HTTP server', () => {
     );
   });
 
-  it('means the time-outs that cut off a client which waits: server.timeout and handlerTimeout', async () => {
+  it('checks the time-outs that cut off a waiting client: server.timeout and handlerTimeout', async () => {
     const holding = await start({}, { controllers: [Slow] });
     await using _holding = holding.app;
     await holding.app.listen(0);
     const patient = ask(holding.app.getHttpServer());
     await inside.promise;
-    // The lock is taken: these two wait for it.
+    // The lock is held: these two wait for it.
     const fastify = await start({}, { controllers: [Slow] }, new FastifyAdapter({ handlerTimeout: 100 } as never));
     await using _fastify = fastify.app;
     await fastify.app.listen(0);
@@ -313,7 +334,7 @@ describe('the doctor, of waits and the time-outs of an HTTP server', () => {
     expect(await (await patient).text()).toBe('done');
   });
 
-  it('means no time-out for reading a request: what was read in time may be answered late', async () => {
+  it('checks no time-out for reading a request: a request that was read in time may get its response late', async () => {
     const [arrived, answer] = [deferred(), deferred()];
     const limits = { requestTimeout: 50, headersTimeout: 50, keepAliveTimeout: 50, connectionsCheckingInterval: 20 };
     const server = createServer(limits, (_request, response) => {
@@ -323,7 +344,7 @@ describe('the doctor, of waits and the time-outs of an HTTP server', () => {
     await once(server, 'listening');
     const patient = ask(server);
     await arrived.promise;
-    // Whoever does not finish its request is cut off: by now the limits have been looked at, after they were over.
+    // A client that does not finish its request is cut off: by now the server has checked its limits after they were over.
     const slow = connect((server.address() as AddressInfo).port, '127.0.0.1');
     slow.write('GET / HTTP/1.1\r\n');
     const [refusal] = (await once(slow, 'data')) as [Buffer];

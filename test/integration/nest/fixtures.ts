@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { RedisLockModuleOptions } from 'nestjs-redis-lock';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 
-/** Options for the shared Redis under a prefix of one's own. */
+/** Options for the shared Redis, with a prefix of the test. */
 export const onSharedRedis = (options: RedisLockModuleOptions = {}): RedisLockModuleOptions => ({
   redis: sharedRedisUrl(),
   keyPrefix: `test:${randomUUID()}:`,

@@ -26,7 +26,7 @@ class Plain {
   }
 }
 
-describe('instances that Nest did not make', () => {
+describe('instances that Nest did not create', () => {
   it('are locked in a module that was compiled but never initialised', async () => {
     await using app = await compile({
       providers: [
@@ -61,7 +61,7 @@ describe('instances that Nest did not make', () => {
     await expect(lazy.get<Plain>('factory').m('1')).resolves.toBe('factory plain:1');
   });
 
-  it('are locked when a transient factory made them, one for each that asks for it', async () => {
+  it('are locked when a transient factory made them, one for each consumer', async () => {
     await using app = await start({
       providers: [
         { provide: 'plain', scope: Scope.TRANSIENT, useFactory: () => new Plain('transient') },
@@ -75,7 +75,7 @@ describe('instances that Nest did not make', () => {
     await expect(other.m('1')).resolves.toBe('transient plain:1');
   });
 
-  it('reject where a factory makes them for each request, and say how they are made instead', async () => {
+  it('reject when a factory makes them for each request, and the error says what to do instead', async () => {
     const plain = { provide: 'label', useValue: 'made' };
     @Injectable()
     class Made {
@@ -103,7 +103,7 @@ describe('instances that Nest did not make', () => {
     await expect((await app.resolve<Made>('works')).m()).resolves.toBe('made');
   });
 
-  it('are locked by the next application when the one that they served has closed', async () => {
+  it('are locked by the next application after the first one has closed', async () => {
     const value = new Plain('value');
     const providers = [{ provide: 'value', useValue: value }];
     for (const application of ['first', 'second', 'third']) {
@@ -116,7 +116,7 @@ describe('instances that Nest did not make', () => {
     await expect(value.m('1')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 
-  it('are locked though they are frozen', async () => {
+  it('are locked even if they are frozen', async () => {
     @Injectable()
     class Frozen extends Plain {
       constructor() {
@@ -134,7 +134,7 @@ describe('instances that Nest did not make', () => {
     await expect(app.get<Plain>('value').m('1')).resolves.toBe('value plain:1');
   });
 
-  it('are locked once behind a Proxy, whether it hands itself or the object to the method', async () => {
+  it('are locked once behind a Proxy, whether `this` is the Proxy or the object', async () => {
     const bound = <T extends object>(target: T): T =>
       new Proxy(target, {
         get: (object, property) => {
@@ -194,14 +194,14 @@ describe('two applications in one process', () => {
   ];
   const tokens = [Service, 'factory', 'value'];
 
-  it('lock each in its own place, with classes in common: neither sees nor ends the locks of the other', async () => {
+  it('with common classes use their own locks: neither sees nor ends the locks of the other', async () => {
     const [options, others] = [onSharedRedis(), onSharedRedis()];
     await using one = await start({ providers: providers() }, options);
     const other = await start({ providers: providers() }, others);
     for (const token of tokens) {
       const ofOne = one.get(RedisLockService);
       await ofOne.using('plain:1', async () => {
-        // Held in one place, free in the other: no wait, no re-entry.
+        // Held in one application, free in the other: no wait, no re-entry.
         await expect(other.get<Plain>(token).m('1')).resolves.toContain('plain:1');
         expect(other.get(RedisLockService).current()).toBeUndefined();
       });
@@ -216,7 +216,7 @@ describe('two applications in one process', () => {
     }
   });
 
-  it('lock in one place where they share a prefix', async () => {
+  it('exclude each other if they share a prefix', async () => {
     const options = onSharedRedis();
     await using one = await start({ providers: providers() }, options);
     await using other = await start({ providers: providers() }, options);

@@ -21,7 +21,7 @@ const start = async (options: RedisLockModuleOptions, providers?: object[]) =>
 const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
 
 describe('starting', () => {
-  it('starts when Redis is away, says so once, rejects with LOCK_UNAVAILABLE, and works when it comes', async () => {
+  it('starts when Redis is unavailable, logs that once, rejects with LOCK_UNAVAILABLE, and works as soon as Redis runs', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
     try {
       const port = await freePort();
@@ -40,7 +40,7 @@ describe('starting', () => {
     }
   });
 
-  it('does not start with strict when Redis is away, and leaves no socket', async () => {
+  it('does not start with strict when Redis is unavailable, and leaves no socket', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
     try {
       const before = sockets();
@@ -52,7 +52,7 @@ describe('starting', () => {
     }
   });
 
-  it('opens no connection for what is only compiled, nor when that is closed', async () => {
+  it('opens no connection for a module that is only compiled, nor when that is closed', async () => {
     const before = sockets();
     const app = await compile(onSharedRedis());
     expect(sockets()).toBe(before);
@@ -98,7 +98,7 @@ describe('closing', () => {
   it("rejects waiters before other modules' hooks wait for them", async () => {
     let waiting: Promise<unknown> = Promise.resolve();
     class Queue {
-      // As a queue worker does, which closes when its jobs have ended.
+      // Like a queue worker, which closes when its jobs have ended.
       async beforeApplicationShutdown() {
         await waiting.catch(() => {});
       }
@@ -112,7 +112,7 @@ describe('closing', () => {
     await closed;
   });
 
-  it('gives locks back under work that outlasts shutdownTimeout', async () => {
+  it('releases the locks of work that lasts longer than shutdownTimeout', async () => {
     const options = onSharedRedis({ shutdownTimeout: 0 });
     await using other = await start(options);
     const app = await start(options);

@@ -20,7 +20,7 @@ import { type Deferred, deferred, onSharedRedis } from './fixtures.js';
 const key = (context: ExecutionContext): string =>
   `report:${context.switchToHttp().getRequest<{ params: { id: string } }>().params.id}`;
 
-/** Who is inside a handler now, and who was, in order. */
+/** The visitors inside a handler now, and all so far, in order. */
 let inside: string[];
 let events: string[];
 /** Each visitor stays until its own is resolved. */
@@ -110,12 +110,12 @@ async function start(module: DynamicModule): Promise<void> {
 
 const send = async (method: string, path: string): Promise<Response> =>
   fetch(`${await app.getUrl()}/${path}`, { method });
-/** A request that stays inside until it is told to leave. */
+/** A request that stays inside until the test lets it leave. */
 function visit(who: string, method: string, path: string): Promise<Response> {
   leave.set(who, deferred());
   return send(method, `${path}?who=${who}`);
 }
-/** Looks until it is so; at the deadline it fails with what there is instead. */
+/** Repeats until the values match; at the deadline it fails with the actual ones. */
 async function comesTo(expected: unknown, look: () => unknown): Promise<void> {
   const end = performance.now() + 10_000;
   while (performance.now() < end && JSON.stringify(await look()) !== JSON.stringify(expected)) await turn();
@@ -162,7 +162,7 @@ describe.each([
     expect(events.slice(2)).toEqual(['ann out', 'bob out', 'wim in report:1', 'wim out']);
   });
 
-  it('shared: answers a reader 409 while a writer is inside, of that key alone, and lets it in afterwards', async () => {
+  it('shared: responds 409 to a reader while a writer is inside, for that key only, and lets it in afterwards', async () => {
     const writer = visit('wim', 'PUT', 'reports/1');
     await areInside('wim');
     expect(await refusal(await send('GET', 'reports/1/now'))).toEqual(contended);
@@ -172,7 +172,7 @@ describe.each([
     expect(await (await send('GET', 'reports/1/now')).text()).toBe('read');
   });
 
-  it('limit: lets as many calls in, answers one more 409, and has a place again with the first answer', async () => {
+  it('limit: lets that many calls in, responds 409 to one more, and lets one in after the first response', async () => {
     const calls = [visit('ann', 'POST', 'calls'), visit('bob', 'POST', 'calls')];
     await areInside('ann', 'bob');
     expect(await refusal(await visit('cem', 'POST', 'calls'))).toEqual(contended);
@@ -186,7 +186,7 @@ describe.each([
     expect(answers).toEqual(['ann', 'bob', 'dan']);
   });
 
-  it('permits: a call that takes both of two waits for both, and keeps others out until it has answered', async () => {
+  it('permits: a call that takes both of two waits for both, and keeps others out until its response', async () => {
     const call = visit('ann', 'POST', 'calls');
     await areInside('ann');
     const batch = visit('big', 'POST', 'calls/batch');
@@ -205,7 +205,7 @@ describe.each([
   it.each([
     ['shared', 'GET', 'reports/1/nested'],
     ['permits', 'POST', 'calls/nested'],
-  ])('%s: lets the handler enter again what its request holds, and refuses it more', async (_kind, method, path) => {
+  ])('%s: lets the handler re-enter the lock of its request, and refuses more', async (_kind, method, path) => {
     expect(await (await send(method, path)).json()).toEqual([2, 'LOCK_UPGRADE']);
   });
 });

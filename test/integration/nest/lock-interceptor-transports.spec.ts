@@ -129,14 +129,14 @@ describe('LockInterceptor at message handlers', () => {
   };
   afterEach(async () => client.close());
 
-  it('has the lock around interceptors and handler, and free when the answer is there', async () => {
+  it('holds the lock around interceptors and handler, and has released it when the response arrives', async () => {
     const locks = await start();
     await expect(firstValueFrom(client.send('value', { id: '1' }))).resolves.toBe('1');
     await expect(isFree(locks, 'order:1')).resolves.toBe(true);
     expect(events).toEqual(['interceptor', 'handler', 'after'].map((event) => `${event} in order:1`));
   });
 
-  it('passes the values of an Observable on at once, and keeps the lock until it has completed', async () => {
+  it('passes the values of an Observable on at once, and keeps the lock until it completes', async () => {
     const locks = await start();
     const values = client.send<string>('stream', { id: '1' });
     const all = new Promise<void>((complete, error) => {
@@ -166,7 +166,7 @@ describe('LockInterceptor at message handlers', () => {
     await expect(lastValueFrom(client.send('value', { id: '1' }))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
   });
 
-  it('refuses an async iterable, which is read when the interceptor has long ended', async () => {
+  it('refuses an async iterable, which is read after the interceptor has ended', async () => {
     await start();
     await expect(lastValueFrom(client.send('pages', { id: '1' }))).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
@@ -227,7 +227,7 @@ describe('LockInterceptor at resolvers', () => {
     return { locks, ask };
   };
 
-  it('has the lock around interceptors and resolver, and leaves it with the resolver', async () => {
+  it('holds the lock around interceptors and resolver, and releases it with the resolver', async () => {
     const { locks, ask } = await start();
     // Twice in one operation: a lock that lasted to the end of the response would wait for itself.
     const query = '{ a: book(id: "1") { id held } b: book(id: "1") { held } }';
@@ -236,13 +236,13 @@ describe('LockInterceptor at resolvers', () => {
     expect(events).toContain('interceptor in book:1');
   });
 
-  it('tells of fields, for which Nest runs no interceptors unless told to', async () => {
+  it('warns of fields, for which Nest runs no interceptors by default', async () => {
     const { ask } = await start();
     const { errors } = await ask('{ book(id: "1") { price } }');
     expect(errors?.[0]?.message).toMatch(/Books\.price: .*fieldResolverEnhancers: \['interceptors'\]/);
   });
 
-  it('locks fields where Nest runs interceptors for them', async () => {
+  it('locks fields if Nest runs interceptors for them', async () => {
     const { ask } = await start({ fieldResolverEnhancers: ['interceptors'] });
     expect((await ask('{ book(id: "1") { price } }')).data).toEqual({ book: { price: 'price:1' } });
   });
@@ -281,7 +281,7 @@ describe('LockInterceptor at gateways', () => {
     return { locks, socket };
   };
 
-  it('has the lock around interceptors and handler', async () => {
+  it('holds the lock around interceptors and handler', async () => {
     const { locks, socket } = await start();
     await expect(isFree(locks, 'room:1')).resolves.toBe(false);
     leave.resolve();
@@ -292,7 +292,7 @@ describe('LockInterceptor at gateways', () => {
     socket.terminate();
   });
 
-  it('keeps the lock while the handler works although the client has hung up', async () => {
+  it('keeps the lock while the handler works, even if the client has hung up', async () => {
     const { locks, socket } = await start();
     socket.terminate();
     await gone.promise;

@@ -51,10 +51,10 @@ const key = (context: ExecutionContext): string => `item:${context.switchToHttp(
 
 /** What happened in a request, each with the lock around it. */
 let events: string[];
-/** The handlers wait for it, where they wait. */
+/** Handlers that wait, wait for it. */
 let leave: Deferred;
 let inside: Deferred;
-/** The next requests are there; a response is over, for whatever reason. */
+/** The next requests have arrived; a response has ended, for any reason. */
 let arrived: Deferred[];
 let gone: Deferred;
 const note = (event: string): void => void events.push(`${event} in ${currentLock()?.key}`);
@@ -84,7 +84,7 @@ class NotingPipe implements PipeTransform {
   }
 }
 
-/** As a transaction does: it goes on by promises, also when nobody is subscribed any more. */
+/** As a transaction does: it goes on by promises, also without a subscriber. */
 @Injectable()
 class Slow implements NestInterceptor {
   async intercept(_context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
@@ -238,7 +238,7 @@ async function start(
 }
 const get = async (path: string, signal?: AbortSignal) =>
   fetch(`${await app!.getUrl()}/items/${path}`, signal ? { signal } : {});
-/** Whether the lock could be had; it is given back. */
+/** Whether the lock was free; it is released again. */
 const isFree = async (locks: RedisLockService, name: string) => {
   await using lock = await locks.tryAcquire(name);
   return lock !== null;
@@ -269,7 +269,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     adapter = name;
   });
 
-  it('has the lock around the other interceptors, the pipes and the handler, and free when the answer is there', async () => {
+  it('holds the lock around the other interceptors, the pipes and the handler, and has released it when the response arrives', async () => {
     const locks = await start();
     const response = await get('value/1');
     await expect(isFree(locks, 'item:1')).resolves.toBe(true);
@@ -277,7 +277,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(events).toEqual(['interceptor', 'pipe', 'handler', 'after'].map((event) => `${event} in item:1`));
   });
 
-  it('has it around the subscription to an Observable, and free when the answer is there', async () => {
+  it('holds the lock around the subscription to an Observable, and has released it when the response arrives', async () => {
     const locks = await start();
     const response = await get('observable/1');
     await expect(isFree(locks, 'item:1')).resolves.toBe(true);
@@ -285,12 +285,12 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(events).toEqual(['interceptor', 'handler', 'subscribed', 'after'].map((event) => `${event} in item:1`));
   });
 
-  it('has all locks of a list of keys around the handler, and all are free when the answer is there', async () => {
+  it('holds all locks of a list of keys around the handler, and has released them when the response arrives', async () => {
     const locks = await start();
     const held = await locks.acquire('item:2');
     const response = await get('both/1');
     await expect(Promise.all([isFree(locks, 'stock'), isFree(locks, 'item:1')])).resolves.toEqual([true, true]);
-    // Inside, what the handler holds itself is entered again.
+    // Inside, the locks of the handler are re-entered.
     expect(await response.json()).toEqual({ keys: ['item:1', 'stock'], tokens: 2, free: [true, true, false] });
     await held.release();
   });
@@ -307,14 +307,14 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(events.indexOf('done')).toBeGreaterThan(events.indexOf('handler in item:2'));
   });
 
-  it('shows the error of the handler, and has left the lock then', async () => {
+  it('passes the error of the handler on, and has released the lock by then', async () => {
     const locks = await start();
     const response = await get('fail/1');
     await expect(isFree(locks, 'item:1')).resolves.toBe(true);
     expect(response.status).toBe(500);
   });
 
-  it('answers 500 with LOCK_LOST when the lock was lost although the work ended well', async () => {
+  it('responds 500 with LOCK_LOST when the lock was lost, even if the work succeeded', async () => {
     await start();
     const response = await get('lost/1');
     expect([response.status, await response.json()]).toEqual([500, expect.objectContaining({ code: 'LOCK_LOST' })]);
@@ -331,7 +331,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(lock.isHeld).toBe(true);
   });
 
-  it.each(['file', 'files', 'manual'])('gives the lock back when the client hangs up: %s', async (path) => {
+  it.each(['file', 'files', 'manual'])('releases the lock when the client hangs up: %s', async (path) => {
     const locks = await start();
     const client = new AbortController();
     await begins(await get(`${path}/1`, client.signal), '1 ');
@@ -340,7 +340,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(lock.isHeld).toBe(true);
   });
 
-  it('gives the lock of a generator back when the client has hung up and the step under way has ended', async () => {
+  it('releases the lock of a generator when the client has hung up and the current step has ended', async () => {
     const locks = await start();
     const client = new AbortController();
     await begins(await get('pages/1', client.signal), '1 ');
@@ -362,7 +362,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(lock.isHeld).toBe(true);
   });
 
-  it('stops an event stream, then gives its lock back, when the client hangs up', async () => {
+  it('stops an event stream, then releases its lock, when the client hangs up', async () => {
     const locks = await start();
     const client = new AbortController();
     await begins(await get('events/1', client.signal), '1 item:1');
@@ -372,7 +372,7 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
   });
 
   it.each(['work', 'slow'])(
-    'keeps the lock while the handler works although the client has hung up: %s',
+    'keeps the lock while the handler works, even if the client has hung up: %s',
     async (path) => {
       const locks = await start();
       const client = new AbortController();
@@ -383,12 +383,12 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
       await expect(isFree(locks, 'item:1')).resolves.toBe(false);
       leave.resolve();
       await using lock = await locks.acquire('item:1');
-      // An Observable that a handler answers too late is not even subscribed to.
+      // An Observable that a handler returns too late is not subscribed to.
       expect([lock.isHeld, events.includes('done'), events.includes('subscribed')]).toEqual([true, true, false]);
     },
   );
 
-  it('gives the waiting up when the client hangs up, and runs nothing', async () => {
+  it('stops waiting when the client hangs up, and does not run the handler', async () => {
     const locks = await start();
     const lock = await locks.acquire('item:1');
     const client = new AbortController();
@@ -405,13 +405,13 @@ describe.each(Object.keys(adapters) as Array<keyof typeof adapters>)('LockInterc
     expect(events.filter((event) => event === 'handler in item:1')).toHaveLength(1);
   });
 
-  it('runs what is read piece by piece inside the lock', async () => {
+  it('runs each step of a response that is read piece by piece inside the lock', async () => {
     await start();
     leave.resolve();
     expect(await (await get('pages/1')).text()).toBe('1 end item:1');
   });
 
-  it('leaves handlers without @DistributedLock alone where it stands at their class', async () => {
+  it('ignores handlers without @DistributedLock when it is set on their class', async () => {
     await start();
     expect(await (await get('free')).text()).toBe('free');
     expect(events).toEqual(['interceptor in undefined', 'handler in undefined', 'after in undefined']);
@@ -424,7 +424,7 @@ describe('LockInterceptor', () => {
   });
 
   it.each(['before', 'behind'])(
-    'takes the lock once where it stands three times, %s the interceptor of the module',
+    'takes the lock once when it is set three times, %s the interceptor of the module',
     async (order) => {
       @Controller('items')
       @UseInterceptors(LockInterceptor)
@@ -447,12 +447,12 @@ describe('LockInterceptor', () => {
       const locks = RedisLockModule.forRoot(onSharedRedis());
       await start([Thrice], [], order === 'before' ? [Everywhere, locks] : [locks, Everywhere]);
       expect(await (await get('value/1')).json()).toEqual({ depth: 1 });
-      // Arguments are the decorator's own matter.
+      // The decorator itself handles arguments.
       expect(await (await get('template/2')).json()).toEqual({ id: '2', held: 'template:2' });
     },
   );
 
-  it('takes the lock for handlers of each request scope, once for each request', async () => {
+  it('takes the lock for request-scoped handlers, once for each request', async () => {
     @Controller({ path: 'items', scope: Scope.REQUEST })
     class Scoped {
       @Get('value/:id')
@@ -487,7 +487,7 @@ describe('LockInterceptor', () => {
     expect(await (await get('value/1')).json()).toEqual({ held: 'item:1', elsewhere: null });
   });
 
-  it('answers something else where onContended says so, with the context, and runs no other interceptor', async () => {
+  it('responds with the result of onContended, which gets the context, and runs no other interceptor', async () => {
     @Controller('items')
     @UseInterceptors(LockInterceptor, Inner)
     class Contended {
@@ -524,7 +524,7 @@ describe('LockInterceptor', () => {
     expect(events).toEqual([]);
   });
 
-  it('lets code inside the request re-enter, and other decorators stand in between', async () => {
+  it('lets code inside the request re-enter, also through other decorators', async () => {
     const Twice = () => (_target: object, _property: string, descriptor: PropertyDescriptor) => {
       const { value } = descriptor as { value: (...args: unknown[]) => Promise<number> };
       descriptor.value = async function (...args: unknown[]) {
@@ -546,7 +546,7 @@ describe('LockInterceptor', () => {
   });
 });
 
-describe('a LockInterceptor that cannot do what is asked of it', () => {
+describe('a LockInterceptor on a handler that it cannot lock', () => {
   const refusal = async (controller: Type, path?: string): Promise<string> => {
     const errors: string[] = [];
     const error = jest
@@ -565,7 +565,7 @@ describe('a LockInterceptor that cannot do what is asked of it', () => {
     }
   };
 
-  it('is refused at start where the handler has no @DistributedLock', async () => {
+  it('is refused at start if the handler has no @DistributedLock', async () => {
     @Controller('items')
     class Bare {
       @Get('value/:id')
@@ -577,7 +577,7 @@ describe('a LockInterceptor that cannot do what is asked of it', () => {
     );
   });
 
-  it('is refused at start where the key is made of arguments by a template', async () => {
+  it('is refused at start if the key is a template over arguments', async () => {
     @Controller('items')
     class Templated {
       @Get('value/:id')
@@ -588,11 +588,11 @@ describe('a LockInterceptor that cannot do what is asked of it', () => {
       }
     }
     await expect(refusal(Templated)).resolves.toMatch(
-      /^Templated\.value: LockInterceptor runs before the arguments are there/,
+      /^Templated\.value: LockInterceptor runs before the arguments exist/,
     );
   });
 
-  it('is named by the error of a key function that was called without it', async () => {
+  it('is named in the error of a key function that was called without it', async () => {
     @Controller('items')
     class Forgotten {
       @Get('value/:id')
@@ -611,7 +611,7 @@ describe('a LockInterceptor that cannot do what is asked of it', () => {
   it.each([
     ['puts it into a string', (id: string) => `item:${id}`],
     ['reads what it does not have', (order: { id: string }) => order.id],
-  ])('does not let a key function take the context for an argument: one that %s', async (_how, wrong) => {
+  ])('rejects a key function that uses the context as an argument: one that %s', async (_how, wrong) => {
     @Controller('items')
     @UseInterceptors(LockInterceptor)
     class Mistaken {

@@ -5,6 +5,7 @@ import { Test } from '@nestjs/testing';
 import { Cluster } from 'ioredis';
 import {
   DistributedLock,
+  getRedisLockToken,
   InjectRedisLock,
   LockConfigurationError,
   RedisLockModule,
@@ -40,7 +41,7 @@ describe('RedisLockModule', () => {
     ['forRoot', () => RedisLockModule.forRoot(onSharedRedis())],
     ['forRootAsync with a factory', () => RedisLockModule.forRootAsync({ useFactory: async () => onSharedRedis() })],
     [
-      'forRootAsync with what a factory injects',
+      'forRootAsync with injected dependencies',
       () =>
         RedisLockModule.forRootAsync({
           imports: [FactoryModule],
@@ -92,11 +93,36 @@ describe('RedisLockModule', () => {
     expect(events).toEqual([undefined, 'a', 'a']);
   });
 
-  it('refuses a connection that is there twice', async () => {
+  it('has a token for each connection: for get, inject and overrideProvider', async () => {
+    const injected = {
+      provide: 'injected',
+      useFactory: (given: unknown) => given,
+      inject: [getRedisLockToken('billing')],
+    };
+    const imports = [
+      RedisLockModule.forRoot(onSharedRedis()),
+      RedisLockModule.forRoot(onSharedRedis({ name: 'billing' })),
+    ];
+    await using app = await start({ module: class Root {}, providers: [injected] }, ...imports);
+    const billing = app.get(getRedisLockToken('billing'));
+    expect(billing).toBeInstanceOf(RedisLockService);
+    expect(app.get('injected', { strict: false })).toBe(billing);
+    expect(app.get(getRedisLockToken())).toBe(app.get(RedisLockService));
+    expect(app.get(getRedisLockToken())).not.toBe(billing);
+    const fake = { using: () => 'fake' };
+    const other = await Test.createTestingModule({ imports, providers: [injected] })
+      .overrideProvider(getRedisLockToken('billing'))
+      .useValue(fake)
+      .compile();
+    expect([other.get('injected'), other.get(RedisLockService) === (fake as unknown)]).toEqual([fake, false]);
+    await other.close();
+  });
+
+  it('refuses two connections of the same name', async () => {
     const twice = (name?: string) =>
       [1, 2].map(() => RedisLockModule.forRoot(onSharedRedis(name === undefined ? {} : { name })));
-    await expect(start(...twice())).rejects.toThrow(/connection 'default' is there twice/);
-    await expect(start(...twice('billing'))).rejects.toThrow(/connection 'billing' is there twice/);
+    await expect(start(...twice())).rejects.toThrow(/connection 'default' exists twice/);
+    await expect(start(...twice('billing'))).rejects.toThrow(/connection 'billing' exists twice/);
   });
 
   it('may be imported by several modules', async () => {
@@ -109,7 +135,7 @@ describe('RedisLockModule', () => {
     await expect(taking(app.get(RedisLockService, { strict: false }))).resolves.toBe('a');
   });
 
-  it('hands `replicas` to Redis: without one, no lock counts', async () => {
+  it('passes `replicas` on to Redis: without a replica no lock is granted', async () => {
     await using app = await start(RedisLockModule.forRoot(onSharedRedis({ replicas: { count: 1, timeout: 50 } })));
     await expect(app.get(RedisLockService).acquire('a', { wait: 0 })).rejects.toMatchObject({
       code: 'LOCK_UNAVAILABLE',
@@ -129,7 +155,7 @@ describe('RedisLockModule', () => {
     );
   });
 
-  it('does not start without the module, and Nest says what is missing', async () => {
+  it('does not start without the module, and the error of Nest names what is missing', async () => {
     class User {
       @DistributedLock('a')
       async m() {}
@@ -144,18 +170,18 @@ describe('RedisLockModule', () => {
     await expect(
       start({ module: class Root {}, providers: [Payer] }, RedisLockModule.forRoot(onSharedRedis())),
     ).rejects.toThrow(/Payer.*RedisLockModule\.forRoot\(\{ name: 'billing' \}\)/);
-    // What a factory made is not injected by Nest; it is found at start.
+    // Nest does not inject into objects of a factory; they are found at start.
     await expect(
       start(
         { module: class Root {}, providers: [{ provide: Payer, useFactory: () => new Payer() }] },
         RedisLockModule.forRoot(onSharedRedis()),
       ),
-    ).rejects.toThrow(/Payer: @DistributedLock asks for the connection 'billing'/);
+    ).rejects.toThrow(/Payer: @DistributedLock names the connection 'billing'/);
   });
 
   const wrong: Array<[string, unknown, string]> = [
     ['a misspelt option', { leese: '5s' }, "Did you mean 'lease'?"],
-    ['an option that is none', { clusters: { nodes: [] } }, "no option 'clusters'"],
+    ['an unknown option', { clusters: { nodes: [] } }, "no option 'clusters'"],
     ['a wrong lease', { lease: 0 }, 'lease: 0'],
     ['an endless lease', { lease: Infinity }, 'lease: Infinity'],
     ['a wrong wait', { wait: -1 }, 'wait: -1'],
@@ -165,11 +191,15 @@ describe('RedisLockModule', () => {
     ['a wrong maxWaiters', { maxWaiters: 0 }, 'maxWaiters: 0'],
     ['a wrong commandTimeout', { commandTimeout: 'soon' }, "commandTimeout: 'soon'"],
     ['a cluster without nodes', { cluster: { nodes: [] } }, 'cluster.nodes'],
-    ['a node that is none', { cluster: { nodes: [true] } }, 'cluster.nodes: true'],
+    ['an invalid node', { cluster: { nodes: [true] } }, 'cluster.nodes: true'],
     ['an unknown option of a cluster', { cluster: { nodes: [7000], optoins: {} } }, "'options'"],
-    ['options of a cluster that are none', { cluster: { nodes: [7000], options: 1 } }, 'cluster.options: 1'],
+    ['invalid options of a cluster', { cluster: { nodes: [7000], options: 1 } }, 'cluster.options: 1'],
     ['a cluster by SRV records', { cluster: { nodes: ['a'], options: { useSRVRecords: true } } }, 'useSRVRecords'],
-    ['a cluster and a server', { cluster: { nodes: [7000] }, redis: 'redis://127.0.0.1:1' }, "beside 'redis'"],
+    [
+      'a cluster and a server',
+      { cluster: { nodes: [7000] }, redis: 'redis://127.0.0.1:1' },
+      "cannot be combined with 'redis'",
+    ],
     ['replicas of a cluster', { cluster: { nodes: [7000] }, replicas: { count: 1, timeout: 100 } }, 'replicas: works'],
     ['a client as cluster', { cluster: new Cluster([7000], { lazyConnect: true }) }, 'give it as redis'],
     ['no replica', { replicas: { count: 0, timeout: 100 } }, 'replicas.count: 0'],
@@ -182,6 +212,16 @@ describe('RedisLockModule', () => {
     ['a wrong keyPrefix', { keyPrefix: 7 }, 'keyPrefix: 7'],
     ['a redis that is no URL', { redis: 'localhost' }, 'redis: this string'],
     ['a redis that is a port', { redis: 6379 }, 'redis: 6379'],
+    ['a url inside redis', { redis: { url: 'redis://:secret@host' } }, "redis: ioredis has no option 'url'"],
+    ['a uri inside redis', { redis: { uri: 'redis://host' } }, 'Write redis: url'],
+    ['a type inside redis', { redis: { type: 'single', host: 'h' } }, "redis: ioredis has no option 'type'"],
+    ['a config inside redis', { redis: { config: { host: 'h' } } }, "redis: ioredis has no option 'config'"],
+    ['nodes inside redis', { redis: { nodes: [7000] } }, 'cluster: { nodes }'],
+    [
+      'a url inside a node of a quorum',
+      { quorum: { nodes: [{ host: 'a' }, { host: 'b' }, { url: 'redis://c' }] } },
+      "quorum.nodes: ioredis has no option 'url'",
+    ],
     ['a quorum of one', { quorum: { nodes: ['redis://a'] } }, 'quorum.nodes: 1 given; a quorum has 3, 5 or 7'],
     ['a quorum of two', { quorum: { nodes: ['redis://a', 'redis://b'] } }, 'quorum.nodes: 2 given'],
     [
@@ -190,18 +230,41 @@ describe('RedisLockModule', () => {
       'An even number',
     ],
     ['a quorum without servers', { quorum: {} }, 'quorum.nodes: undefined given'],
-    ['a quorum with a node that is none', { quorum: { nodes: ['redis://a', 'b', 'c'] } }, 'quorum.nodes: this string'],
-    ['a misspelt option of a quorum', { quorum: { nodes: [], retrydelay: 5 } }, "Did you mean 'retryDelay'?"],
-    ['a quorum beside redis', { quorum: { nodes: [] }, redis: 'redis://h' }, "redis: stands beside 'quorum'"],
-    ['commandTimeout beside a quorum', { quorum: { nodes: [] }, commandTimeout: 100 }, 'give quorum.nodeTimeout'],
-    ['replicas beside a quorum', { quorum: { nodes: [] }, replicas: { count: 1 } }, 'replicas: stands beside quorum'],
+    ['a quorum with an invalid node', { quorum: { nodes: ['redis://a', 'b', 'c'] } }, 'quorum.nodes: this string'],
+    ['a misspelt option of a quorum', { quorum: { nodes: [], restartguard: 5 } }, "Did you mean 'restartGuard'?"],
+    [
+      'a dropped option of a quorum',
+      { quorum: { nodes: [], fencing: true } },
+      "there is no option 'fencing'. Known: nodes, nodeTimeout, restartGuard",
+    ],
+    ['maxLocalHandoffs', { maxLocalHandoffs: 16 }, "there is no option 'maxLocalHandoffs'"],
+    [
+      'a wrong restartGuard',
+      { quorum: { nodes: [1, 2, 3].map((host) => `redis://${host}`), restartGuard: -1 } },
+      'quorum.restartGuard: -1',
+    ],
+    ['a commandTimeout of zero', { commandTimeout: 0 }, 'commandTimeout: 0'],
+    ['a wrong commandTimeout', { commandTimeout: Number.NaN }, 'commandTimeout: NaN'],
+    ['a poll that is too short', { poll: 99 }, 'poll: 99'],
+    ['an infinite poll', { poll: Number.POSITIVE_INFINITY }, 'poll: Infinity'],
+    ['a quorum beside redis', { quorum: { nodes: [] }, redis: 'redis://h' }, "redis: cannot be combined with 'quorum'"],
+    ['commandTimeout beside a quorum', { quorum: { nodes: [] }, commandTimeout: 100 }, 'set quorum.nodeTimeout'],
+    [
+      'replicas beside a quorum',
+      { quorum: { nodes: [] }, replicas: { count: 1 } },
+      'replicas: cannot be combined with quorum',
+    ],
     [
       'a restartGuard that is shorter than the lease',
       { quorum: { nodes: ['redis://a', 'redis://b', 'redis://c'], restartGuard: '10s' } },
       'shorter than the lease (30000 ms)',
     ],
-    ['a backend that is none', { backend: {} }, 'backend: an object'],
-    ['a backend beside redis', { backend: { acquire() {} }, redis: 'redis://h' }, "redis: stands beside 'backend'"],
+    ['an invalid backend', { backend: {} }, 'backend: an object'],
+    [
+      'a backend beside redis',
+      { backend: { acquire() {} }, redis: 'redis://h' },
+      "redis: cannot be combined with 'backend'",
+    ],
     ['an empty name', { name: '' }, "name: ''"],
     ['the name of the default connection', { name: 'default' }, "name: 'default'"],
     ['a wrong isGlobal', { isGlobal: 0 }, 'isGlobal: 0'],
@@ -220,9 +283,10 @@ describe('RedisLockModule', () => {
 
   it('never shows a password in an error about redis', () => {
     expect(() => RedisLockModule.forRoot({ redis: 'user:secret@host' })).toThrow(/^(?!.*secret)/);
+    expect(() => RedisLockModule.forRoot({ redis: { url: 'redis://:secret@host' } as never })).toThrow(/^(?!.*secret)/);
   });
 
-  it('refuses at start what a factory answers wrongly', async () => {
+  it('refuses at start wrong options of a factory', async () => {
     await expect(start(RedisLockModule.forRootAsync({ useFactory: () => ({ leese: 5 }) as never }))).rejects.toThrow(
       /Did you mean 'lease'/,
     );
@@ -230,7 +294,7 @@ describe('RedisLockModule', () => {
       start(RedisLockModule.forRootAsync({ useFactory: () => ({ name: 'billing' }) as never })),
     ).rejects.toThrow(/name.*beside/);
     await expect(start(RedisLockModule.forRootAsync({ useFactory: () => undefined as never }))).rejects.toThrow(
-      /forRootAsync: the factory answered undefined; let it return the options/,
+      /forRootAsync: the factory returned undefined; let it return the options/,
     );
   });
 
@@ -245,7 +309,7 @@ describe('RedisLockModule', () => {
 });
 
 describe('RedisLockService', () => {
-  it('tryAcquire answers null when the lock is taken, after one try', async () => {
+  it('tryAcquire returns null after one try when the lock is held', async () => {
     await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
     const locks = app.get(RedisLockService, { strict: false });
     await using lock = await locks.acquire('a');
@@ -264,7 +328,7 @@ describe('RedisLockService', () => {
     await expect(locks.tryAcquire('a', { wait: 20 })).resolves.toBeNull();
   });
 
-  it('using answers the result, shows the error, and knows the hold inside only', async () => {
+  it('using returns the result, rethrows the error, and provides currentLock() only inside', async () => {
     await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
     const locks = app.get(RedisLockService, { strict: false });
     const inside = await locks.using('a', { lease: '5s' }, async (lock) => [
@@ -283,7 +347,7 @@ describe('RedisLockService', () => {
   });
 
   it.each([undefined, null, '', 7, {}, [], Symbol('a'), 'a\ud800', 'x'.repeat(1025)])(
-    'rejects the key %p, and throws nothing',
+    'rejects the key %p, and does not throw',
     async (key) => {
       await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
       const locks = app.get(RedisLockService, { strict: false });

@@ -33,7 +33,7 @@ describe('@DistributedLock in Nest', () => {
     await expect(app.get(Plain).m('1')).resolves.toBe('plain plain:1 1');
   });
 
-  it('locks what useFactory and useValue made', async () => {
+  it('locks providers of useFactory and useValue', async () => {
     await using app = await start({
       providers: [
         { provide: 'factory', useFactory: async () => new Plain('factory') },
@@ -77,7 +77,7 @@ describe('@DistributedLock in Nest', () => {
     await expect(other.m()).resolves.toEqual(['r', undefined]);
   });
 
-  it('never runs unlocked what a request-scoped factory made: that is refused at the call', async () => {
+  it('never runs methods of a request-scoped factory unlocked: the call is refused', async () => {
     await using app = await start({
       providers: [{ provide: 'scoped', scope: Scope.REQUEST, useFactory: () => new Plain() }],
     });
@@ -128,7 +128,7 @@ describe('@DistributedLock in Nest', () => {
       await leave.promise;
     });
     await inside.promise;
-    // Another prefix: were it the first application's lock, this would wait for it.
+    // Another prefix: with the first application's lock this would wait.
     await expect(two.get(Shared).m(async () => {})).resolves.toBe('same');
     leave.resolve();
     await first;
@@ -168,7 +168,7 @@ describe('@DistributedLock in Nest', () => {
     await expect(module.get(Plain).m('1')).resolves.toBe('plain plain:1 1');
   });
 
-  it('serializes the calls for one key and lets those for another pass', async () => {
+  it('serializes the calls for one key, and lets calls for another key run', async () => {
     const order: string[] = [];
     @Injectable()
     class Products {

@@ -13,6 +13,8 @@ import {
 } from 'nestjs-redis-lock';
 import { KeptLog } from '../../support/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+import { until } from '../engine/engine.js';
 import { closing } from './fixtures.js';
 
 let servers: RedisServer[];
@@ -53,7 +55,7 @@ class Gateway {
 }
 
 describe('RedisLockModule.forRoot({ quorum })', () => {
-  it('refuses to start with a method that wants permits, and names it', async () => {
+  it('refuses to start with a method that needs permits, and names it', async () => {
     const module = Test.createTestingModule({ imports: [RedisLockModule.forRoot(onQuorum())], providers: [Gateway] });
     await expect((await module.setLogger(log).compile()).init()).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
@@ -73,15 +75,15 @@ describe('RedisLockModule.forRoot({ quorum })', () => {
     });
   });
 
-  it('starts, locks and says which server is away while one of the three is; the answer of two away names both', async () => {
+  it('starts, locks and names the unavailable server while one of three is down; with two down the error names both', async () => {
     await using app = await start(onQuorum());
     const locks = app.get(RedisLockService);
     await servers[2]!.kill();
     try {
       await expect(locks.using('a', () => 'done')).resolves.toBe('done');
-      await using late = await start(onQuorum({}, { strict: true, ignoreFindings: ['LOCK_DOCTOR_PERSISTENCE'] }));
+      await using late = await start(onQuorum({}, { strict: true }));
       await expect(late.get(Report).write('tuesday')).resolves.toBe('tuesday');
-      expect(log.lines.filter((line) => line.includes('locks go on while a majority is')).join('\n')).toContain(
+      expect(log.lines.filter((line) => line.includes('locks work while a majority is')).join('\n')).toContain(
         `127.0.0.1:${servers[2]!.port}, a node of the quorum`,
       );
       await servers[1]!.kill();
@@ -98,7 +100,7 @@ describe('RedisLockModule.forRoot({ quorum })', () => {
     }
   });
 
-  it('has the doctor look at every server; what a restart forgets is of no interest with restartGuard', async () => {
+  it('makes the doctor check every server; with restartGuard it does not report that a restart forgets locks', async () => {
     const forgetful = () => log.lines.filter((line) => line.includes('LOCK_DOCTOR_PERSISTENCE'));
     await using _app = await start(onQuorum());
     expect(servers.map(({ port }) => forgetful().filter((line) => line.includes(`:${port}:`)).length)).toEqual([
@@ -109,9 +111,47 @@ describe('RedisLockModule.forRoot({ quorum })', () => {
     expect(forgetful()).toEqual([]);
   });
 
-  it('refuses a server that is there twice, under whichever name', async () => {
+  it('refuses a server that is given twice, under the same or another name', async () => {
     const [{ port }, second] = servers as [RedisServer, RedisServer];
     const nodes = [`redis://127.0.0.1:${port}`, second.url, { host: '127.0.0.1', port, db: 1 }];
-    await expect(start(onQuorum({ nodes }))).rejects.toThrow(`quorum.nodes: 127.0.0.1:${port} is there twice`);
+    await expect(start(onQuorum({ nodes }))).rejects.toThrow(`quorum.nodes: 127.0.0.1:${port} is in the list twice`);
+  });
+
+  it('refuses a server that is given with two addresses', async () => {
+    const [{ url, port }, second] = servers as [RedisServer, RedisServer];
+    await using alias = await TcpProxy.to(port);
+    await expect(start(onQuorum({ nodes: [url, second.url, alias.url] }))).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: `quorum.nodes: 127.0.0.1:${port} and 127.0.0.1:${alias.port} lead to the same server; a server that votes twice can elect two holders. Use different servers.`,
+    });
+  });
+
+  it('gives no second vote to a server that appears at a second address later, and logs that', async () => {
+    await using second = await startRedis();
+    const [{ url, port }] = servers as [RedisServer];
+    await using alias = await TcpProxy.to(port);
+    await alias.refuse();
+    await using app = await start(onQuorum({ nodes: [url, second.url, alias.url] }));
+    const locks = app.get(RedisLockService);
+    await (await locks.acquire('a')).release();
+    await alias.heal();
+    const line = `127.0.0.1:${port} and 127.0.0.1:${alias.port} lead to the same server`;
+    await until(() => log.lines.some((text) => text.includes(line)));
+    await (await locks.acquire('a')).release();
+    await second.kill();
+    await expect(locks.acquire('a', { wait: 0 })).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringContaining(line),
+    });
+  });
+
+  it('names the server that it cannot compare with the others', async () => {
+    await using silent = await startRedis({ args: ['--user', 'locks', 'on', 'nopass', '~*', '&*', '+@all', '-info'] });
+    const { host, port } = silent;
+    const nodes = [...servers.slice(0, 2).map(({ url }) => url), { host, port, username: 'locks', password: 'any' }];
+    await using app = await start(onQuorum({ nodes }));
+    await (await app.get(RedisLockService).acquire('a')).release();
+    const unknown = log.lines.filter((line) => line.includes('does not send its identity'));
+    expect(unknown).toEqual([expect.stringContaining(`127.0.0.1:${port}`)]);
   });
 });

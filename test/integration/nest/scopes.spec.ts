@@ -10,7 +10,7 @@ import {
   REQUEST,
 } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, lockName, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { closing, deferred, onSharedRedis } from './fixtures.js';
 
 const start = async (metadata: ModuleMetadata) => {
@@ -43,6 +43,18 @@ describe('request-scoped providers', () => {
       return [this.number, this.request.headers.tenant, id, ...held()];
     }
 
+    @DistributedLock({
+      key(this: Cart, id: string) {
+        return lockName`cart:${this.request.headers.tenant}:${id}`;
+      },
+      signal(this: Cart) {
+        return this.request.headers.tenant === 'gone' ? AbortSignal.abort(new Error('gone')) : undefined;
+      },
+    })
+    async ofTenant(_id: string) {
+      return held();
+    }
+
     @DistributedLock({ key: 'cart:#{id}', wait: 0 })
     async keep(id: string) {
       Cart.inside.resolve();
@@ -57,6 +69,10 @@ describe('request-scoped providers', () => {
     async open() {
       return this.cart.open('1');
     }
+    @Get('tenant')
+    async ofTenant() {
+      return this.cart.ofTenant('1');
+    }
     @Get('keep')
     @DistributedLock('keeping')
     async keep() {
@@ -64,7 +80,7 @@ describe('request-scoped providers', () => {
     }
   }
 
-  it('and the controllers above them are locked, each of their instances, against those of other requests', async () => {
+  it('and their controllers are locked: each instance excludes those of other requests', async () => {
     const { app, get } = await start({ controllers: [Carts], providers: [Cart] });
     await using _app = app;
     await expect(get('carts/open', 'a')).resolves.toEqual([1, 'a', '1', 'cart:1', 1]);
@@ -76,7 +92,17 @@ describe('request-scoped providers', () => {
     await expect(kept).resolves.toEqual({ kept: '1' });
   });
 
-  it('may be many: their class is wrapped once, around a decorator that stands above', async () => {
+  it('use their own fields for keys and signals: the functions of the options are called on the instance', async () => {
+    const { app, get } = await start({ controllers: [Carts], providers: [Cart] });
+    await using _app = app;
+    await expect(Promise.all([get('carts/tenant', 'a'), get('carts/tenant', 'b')])).resolves.toEqual([
+      ['cart:a:1', 1],
+      ['cart:b:1', 1],
+    ]);
+    await expect(get('carts/tenant', 'gone')).resolves.toMatchObject({ statusCode: 500 });
+  });
+
+  it('may be many: their class is wrapped once, around a decorator above', async () => {
     let calls = 0;
     function Counted(): MethodDecorator {
       return (_target, _property, descriptor: PropertyDescriptor) => {
@@ -108,7 +134,7 @@ describe('request-scoped providers', () => {
 });
 
 describe('transient providers', () => {
-  it('are locked as one lock, whoever they were made for: singletons, requests, resolve() and create()', async () => {
+  it('share one lock, made for singletons, requests, resolve() or create()', async () => {
     @Injectable({ scope: Scope.TRANSIENT })
     class Meter {
       readonly number = ++instances;

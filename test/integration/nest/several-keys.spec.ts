@@ -50,7 +50,7 @@ const start = async () =>
   );
 
 describe('@DistributedLock with several keys', () => {
-  it('keeps transfers apart that share an account, whatever the direction, and none waits for itself', async () => {
+  it('serializes transfers that share an account, in any direction, and none waits for itself', async () => {
     await using app = await start();
     const bank = app.get(Bank);
     const accounts: Account[] = ['a', 'b', 'c'].map((id) => ({ id, balance: 100 }));
@@ -67,7 +67,7 @@ describe('@DistributedLock with several keys', () => {
     expect([...elsewhere.keys()].sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('takes what a key function answers, and names the one that somebody else has', async () => {
+  it('takes the names that a key function returns, and reports the contended one', async () => {
     await using app = await start();
     const bank = app.get(Bank);
     const locks = app.get(RedisLockService);
@@ -87,7 +87,7 @@ describe('@DistributedLock with several keys', () => {
     }
   });
 
-  it('is there by call as well: acquire, tryAcquire and using', async () => {
+  it('works with the service as well: acquire, tryAcquire and using', async () => {
     await using app = await start();
     const locks = app.get(RedisLockService);
     const inside = deferred();
@@ -109,7 +109,7 @@ describe('@DistributedLock with several keys', () => {
     await expect(locks.acquire([])).rejects.toThrow('RedisLockService.acquire: key: the list of lock names is empty');
   });
 
-  it('refuses a list that can never be right when the class is loaded', () => {
+  it('refuses a list that is never valid when the class is loaded', () => {
     const decorate = (key: unknown) => () => {
       class Wrong {
         @DistributedLock({ key: key as string[] })
@@ -122,7 +122,7 @@ describe('@DistributedLock with several keys', () => {
     for (const [key, message] of [
       [[], 'the list of lock names is empty'],
       [Array.from({ length: 65 }, () => 'a:#{id}'), '65 lock names given'],
-      [['a', 1], '1 stands in the list'],
+      [['a', 1], '1 is in the list'],
       [['a:#{id}', 'b:#{ids}'], "'#{ids}' names no parameter"],
     ] as const) {
       expect(decorate(key)).toThrow(message);

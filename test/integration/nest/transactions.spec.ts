@@ -47,11 +47,11 @@ const orders = [
 ] as const;
 
 describe.each(orders)('%s', (service, title) => {
-  it(`${title}: who takes the lock next, over another connection, sees what was committed`, async () => {
+  it(`${title}: the next holder, over another connection, sees the committed data`, async () => {
     const id = randomUUID();
     worker.send({ service, id, fails: false });
     await expect(worker.message()).resolves.toEqual({ event: 'ending', how: 'commit', held: `row:${id}` });
-    // All is written and nothing committed: the lock must not be had.
+    // All is written and nothing committed: the lock must not be free.
     await expect(locks.tryAcquire(`row:${id}`)).resolves.toBeNull();
     expect(rows(id)).toEqual([]);
     const seen = locks.using(`row:${id}`, { wait: '20s' }, () => rows(id));
@@ -60,7 +60,7 @@ describe.each(orders)('%s', (service, title) => {
     await expect(worker.message()).resolves.toEqual({ event: 'done', result: [`row:${id}`, 1] });
   });
 
-  it(`${title}: the lock is kept until the transaction of work that failed was rolled back`, async () => {
+  it(`${title}: the lock is kept until the transaction of failed work was rolled back`, async () => {
     const id = randomUUID();
     worker.send({ service, id, fails: true });
     await expect(worker.message()).resolves.toEqual({ event: 'ending', how: 'rollback', held: `row:${id}` });

@@ -3,7 +3,8 @@ import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { currentLock, DistributedLock, type LockBackend, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import type { LockBackend } from 'nestjs-redis-lock/backend';
 import { MemoryLockBackend } from 'nestjs-redis-lock/testing';
 import { KeptLogger } from '../transports/kept-logger.js';
 import { closing, deferred, onSharedRedis } from './fixtures.js';
@@ -30,7 +31,7 @@ const start = async (options = onSharedRedis()) =>
   );
 
 describe('RedisLockService for operators', () => {
-  it('tells the method that holds a lock, lists it, and takes it away: the method learns it and its call rejects', async () => {
+  it('shows the method that holds a lock, lists it, and releases it by force: the method learns it and its call rejects', async () => {
     const options = onSharedRedis({ lease: 900 });
     await using app = await start(options);
     await using console = await start(options);
@@ -62,7 +63,7 @@ describe('RedisLockService for operators', () => {
     expect(await locks.forceRelease('report:monday')).toBe(false);
   });
 
-  it('refuses wrong names and options at once, with the call in front', async () => {
+  it('refuses wrong names and options at once, with the call at the start of the message', async () => {
     await using app = await start();
     const locks = app.get(RedisLockService);
     for (const call of ['inspect', 'forceRelease'] as const) {
@@ -81,7 +82,7 @@ describe('RedisLockService for operators', () => {
       );
   });
 
-  it('says so where a backend of your own does not provide it', async () => {
+  it('rejects if the backend does not support it', async () => {
     const memory = new MemoryLockBackend();
     const least = Object.create(memory, {
       inspect: { value: undefined },

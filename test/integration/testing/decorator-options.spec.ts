@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DistributedLock, type LockNotAcquiredError } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, lockName, type LockNotAcquiredError } from 'nestjs-redis-lock';
 import { LockTestBed, lockTestBedToken, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { Observable, lastValueFrom, of, toArray } from 'rxjs';
 
@@ -51,6 +51,11 @@ class Reports {
     return `ran ${id}`;
   }
 
+  @DistributedLock({ key: 'file:#{path}', wait: 0 })
+  async write(path: string): Promise<string | undefined> {
+    return path && currentLock()?.key;
+  }
+
   private async work(id: string): Promise<void> {
     this.bed.faults.lose(`r:${id}`);
     await this.bed.sleep('20s');
@@ -79,13 +84,13 @@ describe('the options of @DistributedLock', () => {
     await app.close();
   });
 
-  it('onLost: what ended well without its lock is an error, or only a line in the log', async () => {
+  it('onLost: work that succeeded after its lock was lost is an error, or only a line in the log', async () => {
     await expect(bed.until(reports.strict('1'))).rejects.toMatchObject({ code: 'LOCK_LOST' });
     await expect(bed.until(reports.tolerant('2'))).resolves.toBe('done');
     expect(logged).toEqual([expect.stringContaining("'r:1'"), expect.stringContaining("'r:2'")]);
   });
 
-  it("onContended: 'skip' answers undefined when the lock was not free within wait", async () => {
+  it("onContended: 'skip' returns undefined when the lock was not free within wait", async () => {
     const lock = await bed.otherProcess().acquire('r:1');
     await expect(bed.until(reports.skipping('1'))).resolves.toBeUndefined();
     expect(bed.inspect('r:1').waiters).toEqual([]);
@@ -93,19 +98,19 @@ describe('the options of @DistributedLock', () => {
     await expect(reports.skipping('1')).resolves.toBe('ran 1');
   });
 
-  it('onContended: a function learns how long the holder may go on', async () => {
+  it('onContended: a function gets the rest of the lease of the holder', async () => {
     await bed.otherProcess().acquire('r:1', { lease: '7s' });
     await expect(reports.falling('1')).resolves.toBe('1 in 7000');
     await expect(lastValueFrom(reports.values('1').pipe(toArray()))).resolves.toEqual(['not 1']);
     await expect(lastValueFrom(reports.values('2').pipe(toArray()))).resolves.toEqual(['ran 2']);
   });
 
-  it('onContended: says nothing about an outage', async () => {
+  it('onContended: does not handle an outage', async () => {
     bed.faults.unavailable('5s');
     await expect(reports.falling('1')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 
-  it('signal: gives up the waiting of its call, and leaves the queue', async () => {
+  it('signal: ends the waiting of its call, which leaves the queue', async () => {
     await bed.otherProcess().acquire('r:1');
     const controller = new AbortController();
     const waiting = reports.abortable('1', controller.signal);
@@ -117,7 +122,17 @@ describe('the options of @DistributedLock', () => {
     expect(bed.inspect('r:1').waiters).toEqual([]);
   });
 
-  it('connection: the lock is that of the connection that is named', async () => {
+  it.each(['plain', 's3://bucket/x', '{a}', '100%', 'a:b{c}d%e'])(
+    'key: lockName returns the name of the template, also for the value %s',
+    async (path) => {
+      const lock = await bed.otherProcess().acquire(lockName`file:${path}`);
+      await expect(reports.write(path)).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: lock.key });
+      await lock.release();
+      await expect(reports.write(path)).resolves.toBe(lockName`file:${path}`);
+    },
+  );
+
+  it('connection: the lock is taken on the named connection', async () => {
     await bed.otherProcess().acquire('r:1');
     await expect(reports.billed('1')).resolves.toBe('ran 1');
     await app.get<LockTestBed>(lockTestBedToken('billing')).otherProcess().acquire('r:1');

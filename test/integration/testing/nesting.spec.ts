@@ -55,11 +55,11 @@ async function start(options: RedisLockTestingOptions = {}) {
     .compile();
   const app = Object.assign(await module.init(), { [Symbol.asyncDispose]: () => module.close() });
   const findings = (code: LockFindingCode) => log.lines.filter((line) => line.endsWith(`[${code}]`));
-  return { app, orders: app.get(Orders), billing: app.get(Billing), findings };
+  return { app, orders: app.get(Orders), billing: app.get(Billing), findings, lines: log.lines };
 }
 
 describe('locks inside each other, in development', () => {
-  it('are told when two flows take them in different orders: once, with both places, before the second is asked for', async () => {
+  it('are reported when two flows take them in different orders: once, with both call sites, before the second is requested', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;
     await orders.place(1);
@@ -79,7 +79,7 @@ describe('locks inside each other, in development', () => {
     );
   });
 
-  it('are told as a circle of three, over templates, names given by hand and connections', async () => {
+  it('are reported as a circle of three, over templates, plain names and connections', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;
     await orders.place(1);
@@ -93,7 +93,7 @@ describe('locks inside each other, in development', () => {
     );
   });
 
-  it('are told for two locks of one kind that are taken both ways round, with the line that took them', async () => {
+  it('are reported for two locks of one kind that are taken in both orders, with the line that took them', async () => {
     const { app, orders, findings } = await start();
     await using _app = app;
     await orders.move(1, 2);
@@ -107,7 +107,7 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
-  it('are no inversion when they are taken together; a part of them that is held before the rest is one', async () => {
+  it('are no inversion when they are taken together, but are one when a part of them is held before', async () => {
     const { app, orders, findings } = await start();
     await using _app = app;
     const nothing = async () => undefined;
@@ -121,7 +121,7 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
-  it('are no inversion where a lock is entered again, only tried, or asked for when the first has gone', async () => {
+  it('are no inversion for a re-entry, a single try, or a request after the first lock was released', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;
     await billing.charge(1, async () => {
@@ -136,7 +136,7 @@ describe('locks inside each other, in development', () => {
     expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
   });
 
-  it('are told when the outer one has a fixed lease that ends before the wait of the inner one', async () => {
+  it('are reported when the outer one has a fixed lease that ends before the wait of the inner one', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;
     for (const id of [1, 2]) await orders.send(id, () => billing.book());
@@ -146,7 +146,30 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
-  it('are not looked at with checkNesting: false, nor in production, and ignored findings are not told', async () => {
+  it('are reported once for each pair of call sites, under any names', async () => {
+    const { app, orders, findings } = await start();
+    await using _app = app;
+    const slugs = Array.from({ length: 300 }, (_, index) => 'x'.repeat(index + 1));
+    const nothing = async () => undefined;
+    for (const slug of slugs)
+      await orders.locks.using(`${slug}/outer`, { lease: '1s' }, () => orders.locks.using(slug, nothing));
+    expect(findings('LOCK_DOCTOR_LEASE')).toEqual([expect.stringMatching(/'x\/outer' \(.*1000 ms.*'x' \(/)]);
+  });
+
+  it('are reported a hundred times at most, followed by a line that says so', async () => {
+    const { app, orders, findings, lines } = await start();
+    await using _app = app;
+    const nothing = async () => undefined;
+    for (let index = 1; index <= 150; index++) {
+      const [one, other] = ['x'.repeat(index), 'y'.repeat(index)];
+      await orders.locks.using(one, () => orders.locks.using(other, nothing));
+      await orders.locks.using(other, () => orders.locks.using(one, nothing));
+    }
+    expect(findings('LOCK_DOCTOR_ORDER')).toHaveLength(100);
+    expect(lines.filter((line) => line.includes('100 findings'))).toHaveLength(1);
+  });
+
+  it('are not checked with checkNesting: false or in production, and ignored findings are not reported', async () => {
     const invert = async ({ orders, billing }: Awaited<ReturnType<typeof start>>) => {
       await orders.place(1);
       await billing.charge(2, () => orders.place(3));

@@ -37,8 +37,8 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-describe('what a locked method rejects with says its class and method', () => {
-  it('when the lock is not to be had', async () => {
+describe('an error of a locked method names its class and method', () => {
+  it('when the lock is not available', async () => {
     const { app, office, bed } = await start({ maxWaiters: 1 });
     await using _app = app;
     const elsewhere = await bed.otherProcess().acquire('event:1');
@@ -63,7 +63,7 @@ describe('what a locked method rejects with says its class and method', () => {
     expect(() => held?.assertHeld()).toThrow(/^Office\.buy: Lock 'event:2' was lost: it was released before/);
   });
 
-  it('and calls of the service name the lock', async () => {
+  it('and an error of the service names the lock', async () => {
     const { app, locks, bed } = await start();
     await using _app = app;
     await bed.otherProcess().acquire('event:1');

@@ -10,7 +10,7 @@ import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { deferred } from '../nest/fixtures.js';
 import { Exchange, PriceImport, PriceTable } from './price-import.js';
 
-/** The worked example of the guide: a lock's signal in the hands of `fetch`, its token in those of SQL. */
+/** The worked example of the guide: `fetch` gets the signal of the lock, SQL gets its token. */
 describe('a price import', () => {
   let server: Server;
   let database: Database.Database;
@@ -50,14 +50,14 @@ describe('a price import', () => {
     server.close();
   });
 
-  it('writes what the shop says', async () => {
+  it('writes the price of the shop', async () => {
     const refreshed = prices.refresh('tea');
     (await nextRequest()).end('2.49');
     await refreshed;
     expect(stored()).toBe(249);
   });
 
-  it('hangs up on the shop when its lock is lost, and says why', async () => {
+  it('aborts the request to the shop when its lock is lost, and rejects with the reason', async () => {
     const refreshed = prices.refresh('tea');
     const response = await nextRequest();
     const hungUp = once(response, 'close');
@@ -68,7 +68,7 @@ describe('a price import', () => {
     expect(stored()).toBe(100);
   });
 
-  it('is refused by the database when somebody else was there meanwhile, whatever it believes itself', async () => {
+  it('is refused by the database when a later holder has written, even if it does not know of its loss', async () => {
     const exchange = app.get(Exchange);
     const [reached, goOn] = [deferred(), deferred()];
     jest.spyOn(exchange, 'toCents').mockImplementation(async () => {
@@ -79,7 +79,7 @@ describe('a price import', () => {
     const slow = prices.refresh('tea');
     (await nextRequest()).end('1.99');
     await reached.promise;
-    // Redis forgets the holder, who will not hear of it before its next renewal.
+    // Redis forgets the holder, which learns it at its next renewal.
     bed.faults.lose('price:tea');
     const other = await bed.otherProcess().acquire('price:tea');
     app.get(PriceTable).write('tea', 349, other.fencingToken);

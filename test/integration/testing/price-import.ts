@@ -20,11 +20,11 @@ export class PriceTable {
 
   private run(statement: string, values: unknown[]): void {
     const { changes } = this.database.prepare(statement).run(...values);
-    if (changes === 0) throw new Error('Too late: somebody else is at this price, or has been since.');
+    if (changes === 0) throw new Error('Too late: a later holder has changed this price.');
   }
 }
 
-/** Stands for whatever takes its time and knows no signals. */
+/** Stands for slow work that supports no signals. */
 @Injectable()
 export class Exchange {
   async toCents(euros: number): Promise<number> {
@@ -40,17 +40,19 @@ export class PriceImport {
     private readonly prices: PriceTable,
   ) {}
 
+  // #region refresh
   @DistributedLock('price:#{product}')
   async refresh(product: string): Promise<void> {
     const { fencingToken, signal } = currentLock()!;
     this.prices.fence(product, fencingToken);
 
-    // Nobody waits for an answer that must not be used any more.
+    // Aborts when the lock is lost: the response could not be used any more.
     const response = await fetch(`${this.shop}/prices/${product}`, { signal });
     const euros = Number(await response.text());
 
     const cents = await this.exchange.toCents(euros);
-    // The last word is the database's: this is refused when another holder was there, whatever this process believes.
+    // The database decides: it refuses this when a later holder was there, even if this process does not know of it.
     this.prices.write(product, cents, fencingToken);
   }
+  // #endregion
 }

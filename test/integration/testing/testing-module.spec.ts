@@ -6,11 +6,11 @@ import {
   currentLock,
   DistributedLock,
   InjectRedisLock,
-  type LockBackend,
   LockConfigurationError,
   RedisLockModule,
   RedisLockService,
 } from 'nestjs-redis-lock';
+import type { LockBackend } from 'nestjs-redis-lock/backend';
 import {
   LockTestBed,
   lockTestBedToken,
@@ -44,21 +44,23 @@ const start = async (options: RedisLockTestingOptions = {}) => {
 };
 const partsOf = (app: TestingModule) => ({ shop: app.get(Shop), bed: app.get(LockTestBed) });
 
-// Losses and refusals are told in the log; here they are what is asked for.
+// Losses and refusals are logged; here they are expected.
 beforeAll(() => void jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined));
 afterAll(() => void jest.restoreAllMocks());
 
 describe('RedisLockTestingModule', () => {
-  it('provides what RedisLockModule does: the service by class and by name, locked methods, and the bed', async () => {
+  it('provides the same as RedisLockModule: the service by class and by name, locked methods, and the bed', async () => {
     await using app = await start();
     const { shop, bed } = partsOf(app);
     expect(shop.same).toBe(shop.locks);
     await expect(shop.buy('1')).resolves.toBe('product:1 1');
     await using lock = await shop.locks.acquire('product:2');
-    expect(bed.inspect('product:2')).toMatchObject({ holder: { client: 'default', fencingToken: lock.fencingToken } });
+    expect(bed.inspect('product:2')).toMatchObject({
+      holders: [{ client: 'default', fencingToken: lock.fencingToken }],
+    });
   });
 
-  it('works in a module that was compiled but never initialised, and that nobody closes', async () => {
+  it('works in a module that was compiled but never initialised or closed', async () => {
     const module = await Test.createTestingModule({
       imports: [RedisLockTestingModule.forRoot()],
       providers: [Shop],
@@ -66,7 +68,7 @@ describe('RedisLockTestingModule', () => {
     await expect(module.get(Shop).buy('1')).resolves.toBe('product:1 1');
   });
 
-  it('gives every application a bed of its own, also from one and the same definition', async () => {
+  it('gives every application its own bed, also from the same definition', async () => {
     const locks = RedisLockTestingModule.forRoot();
     const compiled = async () =>
       closing(await Test.createTestingModule({ imports: [locks], providers: [Shop] }).compile());
@@ -77,7 +79,7 @@ describe('RedisLockTestingModule', () => {
     await using _same = await other.get(RedisLockService).acquire('a', { wait: 0 });
   });
 
-  it('lets applications contend that are given one bed, like processes on one Redis', async () => {
+  it('lets applications with the same bed contend, like processes on one Redis', async () => {
     const bed = new LockTestBed();
     await using one = await start({ bed });
     await using other = await start({ bed });
@@ -106,7 +108,7 @@ describe('RedisLockTestingModule', () => {
     await expect(app.get(Shop, { strict: false }).buy('1')).resolves.toBe('product:1 1');
   });
 
-  it('keeps named connections apart, each with its bed', async () => {
+  it('keeps named connections separate, each with its own bed', async () => {
     @Injectable()
     class Payer {
       @DistributedLock({ key: 'a', connection: 'billing' })
@@ -126,7 +128,7 @@ describe('RedisLockTestingModule', () => {
     await expect(billing.until(app.get(Payer).pay())).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
   });
 
-  it('answers lock errors as HTTP, and keeps the flows of two requests apart, as RedisLockModule does', async () => {
+  it('maps lock errors to HTTP, and keeps the flows of two requests separate, as RedisLockModule does', async () => {
     @Controller()
     class Things {
       constructor(readonly locks: RedisLockService) {}
@@ -142,7 +144,7 @@ describe('RedisLockTestingModule', () => {
     }).compile();
     await using app = closing(module.createNestApplication({ logger: false }));
     const get = async () => fetch(`${await app.getUrl()}/locked`);
-    // A server that was started inside a hold hands its context on to every request.
+    // A server that was started inside a hold passes its context on to every request.
     const inside = await app.get(RedisLockService).using('thing', async () => {
       await app.listen(0, '127.0.0.1');
       return (await get()).status;
@@ -153,7 +155,7 @@ describe('RedisLockTestingModule', () => {
     expect((await get()).status).toBe(503);
   });
 
-  it('takes the options of the application as they are, and its own', async () => {
+  it('accepts the options of the application unchanged, and its own', async () => {
     await using app = await start({
       ...{ redis: 'redis://127.0.0.1:1', keyPrefix: 'x:', commandTimeout: '2s', poll: '1s' },
       ...{ lease: '3s', wait: '7s', httpErrors: false },
@@ -164,7 +166,7 @@ describe('RedisLockTestingModule', () => {
     await expect(bed.until(shop.buy('1'))).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
     expect(bed.clock.now() - begin).toBe(7_000);
     await rival.release();
-    await shop.buy('1', () => expect(bed.inspect('product:1').holder?.leaseLeft).toBe(3_000));
+    await shop.buy('1', () => expect(bed.inspect('product:1').holders[0]?.leaseLeft).toBe(3_000));
     bed.faults.delayCommands('1900ms');
     await expect(bed.until(shop.buy('1'))).resolves.toBe('product:1 1');
     const waiting = deferred();
@@ -201,7 +203,7 @@ describe('RedisLockTestingModule', () => {
       await expect(work).resolves.toBe('product:1 1');
     });
 
-    it('gives locks back under work that hangs, in no time', async () => {
+    it('releases the locks of work that hangs, without real time', async () => {
       const app = await start();
       const { shop, bed } = partsOf(app);
       const lock = await shop.locks.acquire('a');
@@ -213,16 +215,16 @@ describe('RedisLockTestingModule', () => {
       await inside.promise;
       await app.close();
       expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'shutdown' });
-      expect([bed.inspect('a'), bed.inspect('product:1'), bed.clock.pending]).toEqual([
-        { holder: undefined, holders: [], waiters: [] },
-        { holder: undefined, holders: [], waiters: [] },
+      expect([bed.inspect('a'), bed.inspect('product:1'), bed.clock.pending]).toMatchObject([
+        { holders: [], waiters: [] },
+        { holders: [], waiters: [] },
         0,
       ]);
       leave.resolve();
       await expect(work).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'shutdown' });
     });
 
-    it('lets no time pass when nothing is left to be done', async () => {
+    it('lets no time pass when no work is left', async () => {
       const app = await start();
       const { shop, bed } = partsOf(app);
       await shop.buy('1');
@@ -267,7 +269,7 @@ describe('MemoryLockBackend', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is refused to a second application while the first one uses it, and free again afterwards', async () => {
+  it('rejects a second application while the first one uses it, and accepts it afterwards', async () => {
     const locks = RedisLockModule.forRoot({ backend: new MemoryLockBackend() });
     const compiled = () => Test.createTestingModule({ imports: [locks], providers: [Shop] }).compile();
     const one = await (await compiled()).init();
@@ -280,8 +282,8 @@ describe('MemoryLockBackend', () => {
   });
 });
 
-describe('an own backend', () => {
-  /** It keeps no account of who uses it, unlike MemoryLockBackend. */
+describe('a custom backend', () => {
+  /** It does not record its users, unlike MemoryLockBackend. */
   const careless = () => {
     const backend = new MemoryLockBackend();
     const calls: string[] = [];
@@ -298,7 +300,7 @@ describe('an own backend', () => {
   const compiled = (backend: LockBackend) =>
     Test.createTestingModule({ imports: [RedisLockModule.forRoot({ backend })], providers: [Shop] }).compile();
 
-  it('serves the application that took it first, whatever becomes of others that were given it', async () => {
+  it('serves the first application, even if others with the same backend start or close', async () => {
     const { own, calls } = careless();
     await using one = closing(await (await compiled(own)).init());
     const refused = await compiled(own);
@@ -320,7 +322,7 @@ describe('an own backend', () => {
 });
 
 describe('two beds', () => {
-  it('on one clock live at the same time', async () => {
+  it('with one clock have the same time', async () => {
     const clock = new VirtualClock();
     const [one, other] = [new LockTestBed({ clock }), new LockTestBed({ clock })];
     const locks = await Promise.all([one, other].map((bed) => bed.otherProcess().acquire('a', { lease: '5s' })));

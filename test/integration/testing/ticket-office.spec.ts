@@ -14,6 +14,7 @@ describe('the ticket office', () => {
   let bed: LockTestBed;
 
   beforeEach(async () => {
+    // #region module
     app = await Test.createTestingModule({
       imports: [RedisLockTestingModule.forRoot()],
       providers: [TicketOffice, Payments, Seats],
@@ -23,6 +24,7 @@ describe('the ticket office', () => {
     payments = app.get(Payments);
     seats = app.get(Seats);
     bed = app.get(LockTestBed);
+    // #endregion
     // A lost lock is a line in the log; here it is expected.
     jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
   });
@@ -32,7 +34,7 @@ describe('the ticket office', () => {
     jest.restoreAllMocks();
   });
 
-  it('sells the last seat once, however many ask at the same time', async () => {
+  it('sells the last seat once to several callers at the same time', async () => {
     const answers = await Promise.all(['ann', 'bob', 'cem'].map((buyer) => office.buy('gala', buyer)));
     expect(answers).toEqual(['a seat at gala', 'gala is sold out', 'gala is sold out']);
     expect(payments.charged).toEqual(['ann']);
@@ -43,11 +45,24 @@ describe('the ticket office', () => {
     await expect(bed.until(office.buy('gala', 'ann'))).resolves.toBe('a seat at gala');
   });
 
+  it('is connected by the bed if a test creates it itself', async () => {
+    // #region by-hand
+    const bed = new LockTestBed();
+    const office = bed.connect(new TicketOffice(payments, seats));
+    await expect(office.buy('gala', 'ann')).resolves.toBe('a seat at gala');
+    // #endregion
+    await bed.locks().using('event:opera', async () => {
+      expect(bed.inspect('event:opera').holders[0]?.client).toBe('default');
+    });
+  });
+
   describe('while another process sells', () => {
-    it('gives up after two seconds, and charges nobody', async () => {
+    it('gives up after two seconds, and charges no customer', async () => {
+      // #region contended
       await bed.otherProcess().acquire('event:gala');
       await expect(bed.until(office.buy('gala', 'ann'))).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
       expect(payments.charged).toEqual([]);
+      // #endregion
     });
 
     it('waits for its turn, and gets it with the release', async () => {
@@ -55,14 +70,14 @@ describe('the ticket office', () => {
       const bought = office.buy('gala', 'ann');
       await bed.advance('1s');
       expect(bed.inspect('event:gala')).toMatchObject({
-        holder: { client: 'elsewhere' },
+        holders: [{ client: 'elsewhere' }],
         waiters: [{ client: 'default' }],
       });
       await lock.release();
       await expect(bought).resolves.toBe('a seat at gala');
     });
 
-    it('gets its turn although the message about it was lost', async () => {
+    it('gets its turn even if the message was lost', async () => {
       const lock = await bed.otherProcess().acquire('event:gala', { lease: '1s' });
       const bought = office.buy('gala', 'ann');
       await bed.advance('500ms');
@@ -78,18 +93,20 @@ describe('the ticket office', () => {
   });
 
   describe('when its lock is lost', () => {
-    it('because the process stood still sells nothing, and gives the money back', async () => {
+    it('because the process was paused sells nothing, and returns the money', async () => {
+      // #region lost
       jest.spyOn(payments, 'charge').mockImplementation(async (buyer) => {
         payments.charged.push(buyer);
-        // A full garbage collection, a suspended machine: time passes, and nothing runs, not even the renewal.
+        // A full garbage collection, a suspended machine: time passes, and no code runs, not even the renewal.
         bed.stall('31s');
         await bed.otherProcess().acquire('event:gala');
       });
       await expect(office.buy('gala', 'ann')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
       expect([payments.charged, seats.owners]).toEqual([[], []]);
+      // #endregion
     });
 
-    it('because Redis forgot it sells nothing once the renewal has found out', async () => {
+    it('because Redis forgot it sells nothing after the renewal has detected it', async () => {
       jest.spyOn(payments, 'charge').mockImplementation(async (buyer) => {
         payments.charged.push(buyer);
         bed.faults.lose('event:gala');
@@ -101,16 +118,18 @@ describe('the ticket office', () => {
     });
   });
 
-  describe('while Redis is away', () => {
-    it('tells it at once and charges nobody; it goes on by itself afterwards', async () => {
+  describe('while Redis is unavailable', () => {
+    it('rejects at once, charges no customer, and works again afterwards', async () => {
+      // #region unavailable
       bed.faults.unavailable('5s');
       await expect(office.buy('gala', 'ann')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
       expect(payments.charged).toEqual([]);
       await bed.advance('5s');
       await expect(office.buy('gala', 'ann')).resolves.toBe('a seat at gala');
+      // #endregion
     });
 
-    it('sells on under the lock that it holds, as long as its lease lasts', async () => {
+    it('keeps selling under the lock that it holds, as long as its lease lasts', async () => {
       jest.spyOn(payments, 'charge').mockImplementation(async () => {
         bed.faults.unavailable('15s');
         await bed.sleep('20s');

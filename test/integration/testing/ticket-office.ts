@@ -15,7 +15,7 @@ export class Payments {
   }
 }
 
-/** Stands for a table. It refuses whoever shows an older fencing token than the last one that wrote. */
+/** Stands for a table. It refuses a write with an older fencing token than that of the last write. */
 @Injectable()
 export class Seats {
   free = 1;
@@ -23,7 +23,7 @@ export class Seats {
   private lastToken = 0;
 
   async take(buyer: string, fencingToken: number): Promise<void> {
-    if (fencingToken < this.lastToken) throw new Error('somebody else has written since');
+    if (fencingToken < this.lastToken) throw new Error('a later holder has written since');
     this.lastToken = fencingToken;
     this.free--;
     this.owners.push(buyer);
@@ -38,6 +38,7 @@ export class TicketOffice {
     private readonly seats: Seats,
   ) {}
 
+  // #region buy
   @DistributedLock({ key: 'event:#{event}', wait: '2s' })
   async buy(event: string, buyer: string): Promise<string> {
     if (this.seats.free === 0) return `${event} is sold out`;
@@ -45,10 +46,11 @@ export class TicketOffice {
     const lock = currentLock()!;
     if (!lock.isHeld) {
       await this.payments.refund(buyer);
-      // Tells why: expired, revoked, …
+      // Throws with the reason: expired, revoked, …
       throw lock.signal.reason;
     }
     await this.seats.take(buyer, lock.fencingToken);
     return `a seat at ${event}`;
   }
+  // #endregion
 }

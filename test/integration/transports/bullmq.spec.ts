@@ -15,7 +15,7 @@ interface Payment {
   account: string;
 }
 
-/** The server is everybody's. */
+/** The server is shared with other tests. */
 const queueName = `payments-${randomUUID()}`;
 
 const start = async (metadata: ModuleMetadata) => {
@@ -34,7 +34,7 @@ const start = async (metadata: ModuleMetadata) => {
   try {
     await app.init();
   } catch (error) {
-    // Queues and workers are at Redis already.
+    // Queues and workers are connected already.
     await app.close();
     throw error;
   }
@@ -59,7 +59,7 @@ const start = async (metadata: ModuleMetadata) => {
 const held = () => [currentLock()?.key, currentLock()?.depth];
 
 describe('processors of @nestjs/bullmq', () => {
-  it('run jobs of one key one by one and others beside them; what they call is locked as well', async () => {
+  it('run jobs of one key one by one, and other jobs at the same time; locked methods that they call are locked as well', async () => {
     let inside = 0;
     let most = 0;
     const both = deferred();
@@ -82,7 +82,7 @@ describe('processors of @nestjs/bullmq', () => {
         if (account === 'a') most = Math.max(most, ++inside);
         open.add(account);
         if (open.size === 2) both.resolve();
-        // Only leaves when the other account is at work, too.
+        // Leaves only when the other account works, too.
         await both.promise;
         if (account === 'a') inside--;
         return [held(), await this.ledger.book(account)];
@@ -101,7 +101,7 @@ describe('processors of @nestjs/bullmq', () => {
     expect(most).toBe(1);
   });
 
-  it('fail a job with the lock error, as its attempts and its listeners see, and the next attempt has the lock', async () => {
+  it('fail a job with the lock error, which its attempts and listeners get, and the next attempt has the lock', async () => {
     const failed = deferred();
     const failures: unknown[] = [];
     @Processor(queueName)
@@ -119,7 +119,7 @@ describe('processors of @nestjs/bullmq', () => {
     }
     await using bench = await start({ providers: [Payments] });
     const lock = await bench.locks.acquire('account:a');
-    // It comes again when the test lets it.
+    // It is tried again when the test lets it.
     const backoff = { type: 'fixed', delay: 3_600_000 };
     const job = await bench.queue.add('pay', { account: 'a' }, { attempts: 2, backoff });
     await failed.promise;
@@ -130,7 +130,7 @@ describe('processors of @nestjs/bullmq', () => {
     await expect(bench.result(job)).resolves.toEqual([1, 'account:a', 1]);
   });
 
-  it('end every job that they took, in its lock, when the worker is closed before the locks are', async () => {
+  it('finish every job that they took, under its lock, when the worker is closed before the locks are', async () => {
     const [inside, leave] = [deferred(), deferred()];
     const taken: unknown[] = [];
     const both = deferred();
@@ -164,7 +164,7 @@ describe('processors of @nestjs/bullmq', () => {
     await closed;
   });
 
-  it('lock what a factory made', async () => {
+  it('lock the methods of an object made by a factory', async () => {
     @Processor(queueName)
     class Payments extends WorkerHost {
       @DistributedLock({ key: ({ data }: Job<Payment>) => `account:${data.account}` })
@@ -177,7 +177,7 @@ describe('processors of @nestjs/bullmq', () => {
     await expect(bench.result(job)).resolves.toEqual(['account:a', 1]);
   });
 
-  it('are refused at start when they answer an Observable', async () => {
+  it('are refused at start when they return an Observable', async () => {
     @Processor(queueName)
     class Streams extends WorkerHost {
       @DistributedLock({ key: 'a', returns: 'observable' })

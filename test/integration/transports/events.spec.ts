@@ -66,7 +66,7 @@ const start = async (providers: object[] = [Listeners, Scoped], logger = new Kep
 };
 
 describe('listeners of @nestjs/event-emitter', () => {
-  it('run locked and answer emitAsync: every event of a method, and request-scoped ones', async () => {
+  it('run locked and return their result to emitAsync: for every event of a method, also request-scoped', async () => {
     const { app, emitter } = await start();
     await using _app = app;
     const answers = async (event: string) => emitter.emitAsync(event, { id: '1' });
@@ -76,7 +76,7 @@ describe('listeners of @nestjs/event-emitter', () => {
     await expect(answers('scoped')).resolves.toEqual([['scoped:1', 1]]);
   });
 
-  it('run locked after emit(), which does not wait for them: one event waits for another of its key', async () => {
+  it('run locked after emit(), which does not wait for them: events of one key run one by one', async () => {
     const { app, emitter } = await start();
     await using _app = app;
     const { seen, done } = app.get(Listeners);
@@ -96,7 +96,7 @@ describe('listeners of @nestjs/event-emitter', () => {
     ]);
     await done.promise;
     leave.resolve();
-    // In the queue behind the one that waits.
+    // In the queue behind the waiting one.
     await emitter.emitAsync('paid', { id: '1' });
     expect(seen.slice(2)).toEqual([
       ['paid', 'order:1', 1],
@@ -104,7 +104,7 @@ describe('listeners of @nestjs/event-emitter', () => {
     ]);
   });
 
-  it('enter the lock of the code that emits, so that it may await them', async () => {
+  it('re-enter the lock of the code that emits, so that it may await them', async () => {
     const { app, emitter, locks } = await start();
     await using _app = app;
     await expect(locks.using('order:1', () => emitter.emitAsync('paid', { id: '1' }))).resolves.toEqual([
@@ -112,7 +112,7 @@ describe('listeners of @nestjs/event-emitter', () => {
     ]);
   });
 
-  it('keep the lock that they entered when the emitter has left it', async () => {
+  it('keep the lock that they re-entered after the emitter has left it', async () => {
     const { app, emitter, locks } = await start();
     await using _app = app;
     const leave = deferred();
@@ -136,7 +136,7 @@ describe('listeners of @nestjs/event-emitter', () => {
     expect(logger.errors).toHaveLength(2);
   });
 
-  it('are refused at start when they answer an Observable, request-scoped ones too', async () => {
+  it('are refused at start when they return an Observable, also request-scoped ones', async () => {
     const classOf = (scope: Scope) => {
       @Injectable({ scope })
       class Streams {

@@ -41,7 +41,7 @@ class Product {
   held!: string;
 }
 
-/** Needs a role that stands in the handler's metadata. */
+/** Needs the role in the metadata of the handler. */
 class Roles implements CanActivate {
   private readonly reflector = new Reflector();
   canActivate(context: ExecutionContext): boolean {
@@ -78,7 +78,7 @@ class Products {
   async buy(@Args('id', { type: () => Int }) id: number, @Context('req') req: { headers: Record<string, string> }) {
     Products.inside.resolve();
     await Products.leave.promise;
-    // A field resolver that is called by hand is inside the same flow.
+    // A field resolver that is called directly is inside the same flow.
     return { id, held: `${req.headers['x-role']} ${await this.stock({ id, held: '' })}` };
   }
 
@@ -94,7 +94,7 @@ class Products {
     yield { prices: 'more' };
   }
 
-  /** Locked by product: the fields of one request are resolved side by side. */
+  /** Locked by product: the fields of one request are resolved in parallel. */
   @ResolveField(() => String)
   @DistributedLock('product:#{product.id}')
   async stock(@Parent() product: Product) {
@@ -169,7 +169,7 @@ describe('GraphQL', () => {
     ]);
   });
 
-  it('tells the client of a lock error its code and when to try again, and no internals', async () => {
+  it('sends the client of a lock error its code and when to try again, and no internals', async () => {
     await start();
     const first = ask('mutation { buy(id: 1) { id } }');
     await Products.inside.promise;
@@ -186,7 +186,7 @@ describe('GraphQL', () => {
     expect((await first).data).toEqual({ buy: { id: 1 } });
   });
 
-  it('tells the code of a lock error in a field as well, for which Nest asks no filters', async () => {
+  it('sends the code of a lock error in a field as well, for which Nest calls no filters', async () => {
     await start();
     const locks = app.get(RedisLockService);
     await using _lock = await locks.acquire('product:2');
@@ -200,7 +200,7 @@ describe('GraphQL', () => {
     ]);
   });
 
-  it("says as little of a field's lock with fieldResolverEnhancers: ['filters']", async () => {
+  it("hides the details of a field's lock with fieldResolverEnhancers: ['filters'], too", async () => {
     await start({ fieldResolverEnhancers: ['filters', 'interceptors'] });
     await using _lock = await app.get(RedisLockService).acquire('product:2');
     const { errors } = await ask('{ products { id price } }');
@@ -213,7 +213,7 @@ describe('GraphQL', () => {
   });
 
   it.each([[[]], [['interceptors']]] as const)(
-    'fields that are resolved side by side in one request exclude one another (enhancers %j)',
+    'makes fields of one request that are resolved in parallel exclude one another (enhancers %j)',
     async (enhancers) => {
       await start({ fieldResolverEnhancers: [...enhancers] });
       const { data } = await ask('{ products { id stock } }');
@@ -225,7 +225,7 @@ describe('GraphQL', () => {
     },
   );
 
-  it('holds the lock of a subscription that is an async generator until its client goes', async () => {
+  it('holds the lock of a subscription that is an async generator until its client disconnects', async () => {
     await start();
     const { schema } = app.get(GraphQLSchemaHost);
     const events = await subscribe({ schema, document: parse('subscription { prices }'), contextValue: {} });
@@ -240,7 +240,7 @@ describe('GraphQL', () => {
   });
 
   it.each([[[]], [['interceptors']]] as const)(
-    'no request shares the hold that its server was started in, in no field either (enhancers %j)',
+    'shares with no request the hold that its server was started in, also in fields (enhancers %j)',
     async (enhancers) => {
       await create({ fieldResolverEnhancers: [...enhancers] });
       await app.init();

@@ -10,7 +10,7 @@ import { closing, deferred, onSharedRedis } from '../nest/fixtures.js';
 import { sharedRedisConnection } from './fixtures.js';
 import { KeptLogger } from './kept-logger.js';
 
-/** The server is everybody's. */
+/** The server is shared with other tests. */
 const queueName = `orders-${randomUUID()}`;
 
 interface Payment {
@@ -63,7 +63,7 @@ class Payments extends WorkerHost {
 }
 
 describe('a lock that a request takes and a queue worker finishes', () => {
-  it('is the same lock: nobody comes in between, the worker works under its token, and a second delivery is refused', async () => {
+  it('is the same lock: no caller gets it in between, the worker has its token, and a second delivery is refused', async () => {
     const connection = sharedRedisConnection();
     const module = await Test.createTestingModule({
       imports: [
@@ -91,11 +91,11 @@ describe('a lock that a request takes and a queue worker finishes', () => {
       expect((await pay()).status).toBe(409);
 
       const job = (await queue.getJob(id))!;
-      // Not before the worker has it: of two jobs with one ticket either may be first.
+      // Not before the worker has it: of two jobs with one ticket either one may be first.
       const locks = app.get(RedisLockService);
       while ((await locks.inspect('order:7')).holders[0]!.leaseLeft > 30_000);
       const again = await queue.add('pay', job.data);
-      await expect(again.waitUntilFinished(events)).rejects.toThrow(/adopted it with this ticket before/);
+      await expect(again.waitUntilFinished(events)).rejects.toThrow(/already adopted it with this ticket/);
       mayWork.resolve();
       expect(await job.waitUntilFinished(events)).toEqual({ held: true, order: '7', depth: 2, fencingToken });
       expect((await locks.inspect('order:7')).holders).toEqual([]);
@@ -110,7 +110,7 @@ describe('a lock that a request takes and a queue worker finishes', () => {
     }
   });
 
-  it('is refused at once where the ticket or an option is wrong, with the call in front', async () => {
+  it('is refused at once if the ticket or an option is wrong, with the call at the start of the message', async () => {
     const module = await Test.createTestingModule({ imports: [RedisLockModule.forRoot(onSharedRedis())] })
       .setLogger(new KeptLogger())
       .compile();

@@ -92,7 +92,7 @@ const Role = createParamDecorator(
 
 const seen: (string | undefined)[] = [];
 
-/** The same controller twice, once with a lock, which stands in the middle of the other decorators. */
+/** The same controller twice, once with a lock, which is between the other decorators. */
 function controllerAt(path: string, lock: MethodDecorator): Type {
   @Controller(path)
   class Things {
@@ -158,8 +158,8 @@ describe.each(adapters)('a locked handler on %s', (_name, adapter) => {
     ['forbidden by a guard that reads the role from metadata', '7', { amount: 3 }, 'thief', 403],
     ['refused by the pipe of a parameter', 'seven', { amount: 3 }, 'buyer', 400],
     ['refused by the pipe of the method, by the type of the parameter', '7', { amount: -3 }, 'buyer', 400],
-    ['answered by the filter of the method', '7', { amount: 10 }, 'buyer', 418],
-  ])('answers what it answers without a lock: %s', async (_what, path, body, role, status) => {
+    ['handled by the filter of the method', '7', { amount: 10 }, 'buyer', 418],
+  ])('responds as without a lock: %s', async (_what, path, body, role, status) => {
     const answer = await sell(`locked/${path}`, body, role);
     expect(answer.status).toBe(status);
     expect(answer).toEqual(await sell(`plain/${path}`, body, role));
@@ -167,7 +167,7 @@ describe.each(adapters)('a locked handler on %s', (_name, adapter) => {
     expect(seen).toEqual(ran ? ['thing:7', undefined] : []);
   });
 
-  it('redirects as it does without a lock', async () => {
+  it('redirects as without a lock', async () => {
     for (const path of ['locked', 'plain']) {
       const response = await fetch(`${await app.getUrl()}/${path}/moved/1`, { redirect: 'manual' });
       expect([response.status, response.headers.get('location')]).toEqual([301, '/elsewhere']);

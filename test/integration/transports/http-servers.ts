@@ -26,7 +26,7 @@ export async function httpApplication(
   return module.createNestApplication(adapter(), { logger: false, forceCloseConnections: true });
 }
 
-/** The beginning of a body that goes on, and what the client does next. */
+/** The beginning of an unfinished body, and what the client does next. */
 export async function firstChunk(response: Response): Promise<{ text: string; rest: () => Promise<string> }> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();

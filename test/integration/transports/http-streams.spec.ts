@@ -12,7 +12,7 @@ interface RawResponse extends NodeJS.WritableStream {
 }
 type AnyResponse = RawResponse & { raw?: RawResponse; send(body: unknown): unknown };
 
-/** A body of two parts; the second comes when the test says so, or an error does. */
+/** A body of two parts; the test triggers the second part or an error. */
 class Body {
   static inside: Deferred;
   static leave: Deferred;
@@ -27,7 +27,7 @@ class Body {
   static readonly stream = () => Readable.from(Body.parts(), { objectMode: false });
 }
 
-/** Everything in which a body can be on its way when the handler has answered. */
+/** All kinds of bodies that can be unfinished when the handler has returned. */
 @Controller()
 class Bodies {
   @Get('file')
@@ -52,7 +52,7 @@ class Bodies {
   @Get('by-hand')
   @DistributedLock('by-hand')
   async byHand(@Res() response: AnyResponse) {
-    // Not awaited: the handler is over when the body has hardly begun.
+    // Not awaited: the handler ends when the body has just begun.
     if (response.raw) response.send(Body.stream());
     else
       Body.stream()
@@ -197,13 +197,13 @@ describe.each(adapters)('on %s', (_name, adapter) => {
     await lock?.release();
     return lock === null;
   };
-  /** Waits until it is free: for ever, had it not been given back. */
+  /** Waits until the lock is free: forever, if it was not released. */
   const isFree = async (key: string) => {
     await using lock = await locks.acquire(key);
     return lock.isHeld;
   };
 
-  describe.each(kinds)('the lock of a body that goes on (%s)', (kind) => {
+  describe.each(kinds)('the lock of an unfinished body (%s)', (kind) => {
     it('is held until the body was sent', async () => {
       const { text, rest } = await firstChunk(await request(kind));
       expect(await isHeld(kind)).toBe(true);
@@ -212,17 +212,17 @@ describe.each(adapters)('on %s', (_name, adapter) => {
       expect(await isFree(kind)).toBe(true);
     });
 
-    it('is given back when the client hangs up', async () => {
+    it('is released when the client hangs up', async () => {
       const client = new AbortController();
       await firstChunk(await request(kind, { signal: client.signal }));
       expect(await isHeld(kind)).toBe(true);
       client.abort();
-      // A generator cannot be stopped in the middle of a step, and keeps its lock to the end of it.
+      // A generator cannot be stopped in the middle of a step, and keeps its lock to the end of the step.
       if (kind === 'generator' || kind === 'iterable') Body.leave.resolve();
       expect(await isFree(kind)).toBe(true);
     });
 
-    it('is given back when the body fails', async () => {
+    it('is released when the body fails', async () => {
       Body.failure = new Error('no more');
       const { rest } = await firstChunk(await request(kind));
       expect(await isHeld(kind)).toBe(true);
@@ -232,7 +232,7 @@ describe.each(adapters)('on %s', (_name, adapter) => {
     });
   });
 
-  it('the lock of a handler with @Res() is held until it has answered, however long after its end', async () => {
+  it('the lock of a handler with @Res() is held until the response was sent, also long after the handler', async () => {
     const answer = request('later');
     await Body.inside.promise;
     expect(await isHeld('later')).toBe(true);
@@ -241,7 +241,7 @@ describe.each(adapters)('on %s', (_name, adapter) => {
     expect(await isFree('later')).toBe(true);
   });
 
-  it('the lock is given back when the client hung up before there was a body', async () => {
+  it('the lock is released when the client hung up before there was a body', async () => {
     const client = new AbortController();
     const answer = request('slow', { signal: client.signal });
     await Body.inside.promise;
@@ -252,13 +252,13 @@ describe.each(adapters)('on %s', (_name, adapter) => {
   });
 
   it.each(['generator-at-work', 'iterable-at-work'])(
-    'the lock is held while a step is under way, though the client is gone (%s)',
+    'the lock is held while a step runs, even if the client has gone (%s)',
     async (kind) => {
       const client = new AbortController();
       await firstChunk(await request(kind, { signal: client.signal }));
       client.abort();
       await Body.inside.promise;
-      // Had it been given back with the response, that would have been sent by now.
+      // A release with the response would have been sent by now.
       await locks.using('another', () => locks.using('one more', () => undefined));
       expect(await isHeld(kind)).toBe(true);
       Body.leave.resolve();
@@ -266,13 +266,13 @@ describe.each(adapters)('on %s', (_name, adapter) => {
     },
   );
 
-  it('the lock is given back when only the head was asked for', async () => {
+  it('the lock is released after a HEAD request', async () => {
     await request('file', { method: 'HEAD' });
     expect(await isFree('file')).toBe(true);
   });
 
   it.each(['flow', 'flow-events'])(
-    'what an async handler leaves to be run later runs inside the lock (%s)',
+    'work that an async handler returns to run later runs inside the lock (%s)',
     async (kind) => {
       await expect((await request(kind)).text()).resolves.toContain(kind);
       expect(await isFree(kind)).toBe(true);

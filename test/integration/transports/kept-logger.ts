@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 
-/** Nest's logger in a test: prints nothing, keeps what is told, and tells who waits for it. */
+/** Nest's logger in a test: prints nothing, keeps the lines, and resolves the promises that wait for one. */
 export class KeptLogger implements LoggerService {
   readonly errors: string[] = [];
   private readonly waiting = new Set<{ part: string; resolve: (line: string) => void }>();
@@ -20,7 +20,7 @@ export class KeptLogger implements LoggerService {
     }
   }
 
-  /** The first error, told already or later, that has this part. Rejects after 10 s, so that a test which fails still cleans up. */
+  /** The first error, logged already or later, that has this part. Rejects after 10 s, so that a test which fails still cleans up. */
   async errorWith(part: string): Promise<string> {
     const told = this.errors.find((line) => line.includes(part));
     if (told !== undefined) return told;

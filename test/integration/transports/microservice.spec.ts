@@ -19,7 +19,7 @@ import { closing, deferred, onSharedRedis } from '../nest/fixtures.js';
 import { transports } from './fixtures.js';
 import { KeptLogger } from './kept-logger.js';
 
-/** Over Redis a pattern is a channel, and the server is everybody's. */
+/** Over Redis a pattern is a channel, and the server is shared with other tests. */
 const run = randomUUID();
 
 @Injectable()
@@ -106,7 +106,7 @@ class Scoped {
   }
 }
 
-/** What a hybrid application's message controllers need where it does not share its global filters. */
+/** What the message controllers of a hybrid application need if it does not share its global filters. */
 @Controller()
 @UseFilters(LockErrorFilter)
 class Filtered {
@@ -155,7 +155,7 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     expect(Reflect.getMetadata('role', app.get(Orders).order)).toBe('buyer');
   });
 
-  it('tells the client of a lock error what it can act on: code, key, message and when to come again', async () => {
+  it('sends the client of a lock error its code, key, message, and when to try again', async () => {
     const { app, client, locks, logger } = await start();
     await using _app = app;
     await using _client = client;
@@ -167,13 +167,13 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
       name: 'LockNotAcquiredError',
       code: 'LOCK_CONTENDED',
       key: 'order:7',
-      message: expect.stringContaining("Lock 'order:7' is held by somebody else."),
+      message: expect.stringContaining("Lock 'order:7' is held by another caller."),
     };
     const refused: unknown = await ask(client, 'order', { id: '7' }).catch((error: unknown) => error);
     expect(refused).toEqual({ ...refusal, retryAfter: expect.any(Number) });
     await expect(ask(client, 'scoped', '7')).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: 'scoped:7' });
     await expect(ask(client, 'order', { id: '8' })).resolves.toEqual([{ id: '8', held: 'order:8' }]);
-    // The client was told: nothing for the log of the server.
+    // The client has got the error: the server does not log it.
     expect(logger.errors).toEqual([]);
     await expect(ask(client, 'wrong', '1')).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
@@ -182,7 +182,7 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     expect(logger.errors).toEqual([expect.stringContaining('Orders.wrong')]);
   });
 
-  it('leaves business errors of a locked Observable to Nest, after what had been sent', async () => {
+  it('leaves business errors of a locked Observable to Nest, after the values sent before', async () => {
     const { app, client, locks } = await start();
     await using _app = app;
     await using _client = client;
@@ -192,7 +192,7 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('makes each message a flow of its own, also when it was started inside the lock', async () => {
+  it('makes each message a flow of its own, also if the server was started inside the lock', async () => {
     const { app, client, locks, meeting } = await start();
     await using _app = app;
     await using _client = client;
@@ -207,7 +207,7 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     await expect(first).resolves.toEqual([1]);
   });
 
-  it('locks event handlers, and logs the lock error that nobody else would see', async () => {
+  it('locks event handlers, and logs the lock error that no client gets', async () => {
     const { app, client, locks, meeting, logger } = await start();
     await using _app = app;
     await using _client = client;
@@ -216,9 +216,9 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     await using _placed = await locks.acquire('placed:7');
     await using _noted = await locks.acquire('noted');
     await tell(client, 'placed', { id: '7' });
-    await expect(logger.errorWith('placed:7')).resolves.toContain('held by somebody else');
+    await expect(logger.errorWith('placed:7')).resolves.toContain('held by another caller');
     await tell(client, 'noted');
-    await expect(logger.errorWith('noted')).resolves.toContain('held by somebody else');
+    await expect(logger.errorWith('noted')).resolves.toContain('held by another caller');
     await tell(client, 'placed', { id: '8' });
     await meeting.inside.promise;
     expect(meeting.seen).toEqual([{ id: '8', held: 'placed:8' }]);
@@ -254,7 +254,7 @@ describe.each(transports)('a hybrid application with %s', (_name, transport) => 
     expect(await (await get('meet')).text()).toBe('met');
   });
 
-  it('tells the client of a lock error with inheritAppConfig', async () => {
+  it('sends a lock error to the client with inheritAppConfig', async () => {
     const { app, listen, client, locks } = await start(true);
     await using _app = app;
     await using _client = client;
@@ -263,7 +263,7 @@ describe.each(transports)('a hybrid application with %s', (_name, transport) => 
     await expect(ask(client, 'order', { id: '7' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: 'order:7' });
   });
 
-  it('does so without inheritAppConfig where the controller uses LockErrorFilter, and else logs it', async () => {
+  it('sends it without inheritAppConfig if the controller uses LockErrorFilter, and otherwise logs it', async () => {
     const { app, listen, client, locks, logger } = await start(false);
     await using _app = app;
     await using _client = client;
@@ -279,7 +279,7 @@ describe.each(transports)('a hybrid application with %s', (_name, transport) => 
   });
 
   it.each(inherited)(
-    'makes each message a flow of its own, started inside the lock (inheritAppConfig: %s)',
+    'makes each message a flow of its own, also if the server was started inside the lock (inheritAppConfig: %s)',
     async (inheritAppConfig) => {
       const { app, listen, client, locks } = await start(inheritAppConfig);
       await using _app = app;

@@ -15,7 +15,7 @@ const start = async (imports: Imports, logger: LoggerService = new KeptLogger())
 
 const held = (): string | undefined => currentLock()?.key;
 
-/** A decorator that puts its own function in the place of the method, as many do, and notes what is held around it. */
+/** A decorator that replaces the method by its own function, as many do, and records the lock held around it. */
 function Traced(): MethodDecorator {
   return (_target, property, descriptor: PropertyDescriptor) => {
     const original = descriptor.value as (...args: unknown[]) => unknown;
@@ -92,7 +92,7 @@ describe('jobs of @nestjs/schedule', () => {
     await expect(Promise.all([run(ClassModule), run(FactoryModule)])).resolves.toEqual([locked, locked]);
   });
 
-  it('exclude each other over applications', async () => {
+  it('of two applications exclude each other', async () => {
     const options = onSharedRedis();
     const enough = deferred();
     let inside = 0;
@@ -162,7 +162,7 @@ describe('jobs of @nestjs/schedule', () => {
     }
   });
 
-  it('are refused at start when they answer an Observable or an iterable, which nobody would subscribe to', async () => {
+  it('are refused at start when they return an Observable or an iterable, which has no subscriber', async () => {
     class Streams {
       @Cron(CronExpression.EVERY_SECOND)
       @DistributedLock('a')

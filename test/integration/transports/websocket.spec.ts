@@ -57,7 +57,7 @@ class Answered implements NestInterceptor {
   }
 }
 
-/** A client that answers by itself what it does not take for its own. */
+/** A client that handles unknown messages by itself. */
 @Catch(LockError)
 class Own implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost) {
@@ -166,7 +166,7 @@ describe('a WebSocket gateway', () => {
     expect(await ask(client, 'buy', 13)).toMatchObject({ event: 'exception', data: { message: 'Forbidden resource' } });
   });
 
-  it('tells the client of a lock error in the form of a WsException: its code, when to try again, what caused it', async () => {
+  it('sends a lock error to the client in the form of a WsException: its code, when to try again, and its cause', async () => {
     await start();
     const [one, other] = [await connect(), await connect()];
     const first = ask(one, 'buy', 1);
@@ -185,7 +185,7 @@ describe('a WebSocket gateway', () => {
     expect(await first).toEqual({ event: 'answered', data: '1 product:1' });
   });
 
-  it("asks the gateway's own filters first", async () => {
+  it("runs the gateway's own filters first", async () => {
     const gateway = gatewayOn(undefined);
     UseFilters(Own)(gateway);
     await create(gateway);
@@ -200,7 +200,7 @@ describe('a WebSocket gateway', () => {
     expect(await ask(await connect(), 'buy', 1)).toMatchObject({ data: { message: 'Internal server error' } });
   });
 
-  it('holds the lock of an Observable until its client goes', async () => {
+  it('holds the lock of an Observable until its client disconnects', async () => {
     await start();
     const client = await connect();
     await ask(client, 'watch', 1);
@@ -212,12 +212,12 @@ describe('a WebSocket gateway', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('refuses an async handler that answers an Observable, which nobody may come to subscribe to', async () => {
+  it('refuses an async handler that returns an Observable, which may get no subscriber', async () => {
     await start();
     expect(await ask(await connect(), 'late', 1)).toMatchObject({ data: { code: 'LOCK_CONFIGURATION' } });
   });
 
-  it('two messages of one connection, sent at once, exclude one another', async () => {
+  it('makes two messages of one connection, sent at once, exclude one another', async () => {
     await start();
     const client = await connect();
     const refused = heard(client);
@@ -230,7 +230,7 @@ describe('a WebSocket gateway', () => {
   it.each([
     ['the port of the application', async () => undefined],
     ['a port of its own', freePort],
-  ])('no message shares the hold that its server was started in, on %s', async (_where, portOf) => {
+  ])('shares with no message the hold that its server was started in, on %s', async (_where, portOf) => {
     const port = await portOf();
     await create(gatewayOn(port));
     await app.get(RedisLockService).using('product:1', async () => {
@@ -243,7 +243,7 @@ describe('a WebSocket gateway', () => {
     });
   });
 
-  it('no message shares the hold in which it was received', async () => {
+  it('shares with no message the hold in which it was received', async () => {
     const gateway = gatewayOn(undefined);
     await create(gateway);
     await app.listen(0, '127.0.0.1');
@@ -257,7 +257,7 @@ describe('a WebSocket gateway', () => {
     });
   });
 
-  it('is the same for a second application with the same class', async () => {
+  it('works the same in a second application with the same class', async () => {
     const gateway = gatewayOn(undefined);
     await create(gateway);
     await app.init();

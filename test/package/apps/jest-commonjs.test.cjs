@@ -1,7 +1,8 @@
 // jest knows no module-sync: a CommonJS test suite on Nest 11 gets dist/cjs.
 test.each([
   ['nestjs-redis-lock', /dist[\\/]cjs[\\/]index\.js$/],
-  ['nestjs-redis-lock/testing', /dist[\\/]cjs[\\/]testing[\\/]index\.js$/],
+  ['nestjs-redis-lock/testing', /dist[\\/]cjs[\\/]testing\.js$/],
+  ['nestjs-redis-lock/backend', /dist[\\/]cjs[\\/]backend\.js$/],
 ])('a CommonJS jest suite loads the CommonJS build of %s', (path, file) => {
   expect(require.resolve(path)).toMatch(file);
   expect(require(path)).toBeDefined();

@@ -23,11 +23,12 @@ async function main(): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await locks.using(name, { wait: '20s' }, async ({ fencingToken }) => {
       const value = Number(await redis.get(counter));
-      // Until the other one stands in the queue, so that the release has somebody to hand the lock to; at its last turn nobody comes any more.
+      // Until the other one is in the queue, so that the release hands the lock to it; at its last turn no other one comes.
       const isLast = value === 2 * turns - 1;
       while (!isLast && (await locks.inspect(name)).waiters.length === 0) await pause(2);
-      await redis.rpush(journal, `${fencingToken} ${process.pid}`);
       await redis.set(counter, value + 1);
+      // Last, since both read the counter as soon as the journal is full.
+      await redis.rpush(journal, `${fencingToken} ${process.pid}`);
     });
   }
   while ((await redis.llen(journal)) < 2 * turns) await pause(2);

@@ -10,7 +10,7 @@ import type {
 /** A lock that does not lock: every claim has a name of its own. Tokens are what they should be. */
 export function withoutLocking(backend: LockBackend): LockBackend {
   const apart = <R extends ClaimRef>(request: R): R =>
-    Object.create(request, { name: { value: `${request.name}:${request.claim}`, enumerable: true } }) as R;
+    Object.create(request, { name: { value: `${request.name}:${request.id}`, enumerable: true } }) as R;
   return {
     ...common(backend),
     acquire: (request) => backend.acquire(apart(request)),
@@ -33,13 +33,13 @@ export function withRepeatedTokens(backend: LockBackend): LockBackend {
     ...common(backend),
     async acquire(request: AcquireRequest): Promise<AcquireReply> {
       const reply = await backend.acquire(request);
-      return reply.status === 'granted' ? repeated(request.claim, reply) : reply;
+      return reply.status === 'granted' ? repeated(request.id, reply) : reply;
     },
     release: (request) => backend.release(request),
     renew: (holds) =>
-      backend.renew(holds.map((hold): RenewRequest => ({ ...hold, fencingToken: tokens.get(hold.claim)! }))),
+      backend.renew(holds.map((hold): RenewRequest => ({ ...hold, fencingToken: tokens.get(hold.id)! }))),
     start: (clientId, events) =>
-      backend.start(clientId, { ...events, granted: (grant) => events.granted(repeated(grant.claim, grant)) }),
+      backend.start(clientId, { ...events, granted: (grant) => events.granted(repeated(grant.id, grant)) }),
   };
 }
 

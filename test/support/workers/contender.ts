@@ -1,16 +1,16 @@
-/**
- * A process whose flows take locks, one after another, as its programme says, and touch resources that its parent keeps. Writes down
+/** A process whose flows take locks, one after another, as its programme says, and touch resources that its parent keeps. Records
  * what happens to it. test/chaos/contender.ts is the other end.
  */
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
 import type { Happening, Lived, Mode, Touched } from '../../chaos/history.js';
 import type { Call } from '../../chaos/programme.js';
 import { withoutLocking, withRepeatedTokens } from './broken-backend.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
-const built = async (path: string): Promise<unknown> => import(new URL(`../esm/${path}`, import.meta.url).href);
+const built = async (path: string): Promise<unknown> => import(new URL(`../modules/lib/${path}`, import.meta.url).href);
+const { LockHandle } = (await built('core/lock-handle.js')) as typeof import('../../../lib/core/lock-handle.js');
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveOptions } = (await built(
   'core/options.js',
@@ -27,7 +27,7 @@ export interface ContenderConfiguration {
   readonly commandTimeout: number;
   readonly poll: number;
   readonly programme: Call[][];
-  /** What every flow must get when all is well again. */
+  /** What every flow must get after all faults. */
   readonly last: ReadonlyArray<{ readonly name: string; readonly mode: Mode }>;
   /** Milliseconds between two looks at the timers. */
   readonly beat: number;
@@ -39,7 +39,7 @@ const { label, redis, commandTimeout, poll, broken, beat } = configuration;
 const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
 const sound = new RedisBackend({ redis, commandTimeout, poll, log: silent });
 const backend = broken === 'lock' ? withoutLocking(sound) : broken === 'tokens' ? withRepeatedTokens(sound) : sound;
-const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 10_000, maxLocalHandoffs: 16 }, silent);
+const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 10_000 }, silent);
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
@@ -51,9 +51,9 @@ const tell = (message: object): void => void process.send?.(message);
 /** The machine's monotonic clock: the same in all processes. `performance.now()` is this, from another beginning. */
 const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** A lock whose loss has to be told in time. */
+/** A lock whose loss must be reported in time. */
 interface Watch {
-  readonly parts: readonly LockHandle[];
+  readonly parts: readonly Handle[];
   told: boolean;
   lateBeats: number;
 }
@@ -68,8 +68,8 @@ setInterval(() => {
   if (now - lastBeat > beat + commandTimeout / 4) stalls++;
   lastBeat = now;
   for (const watch of watched) {
-    // Not `isHeld`: whoever looks finds out about a loss by himself, and it is the signal that is looked at here.
-    if (!watch.told && watch.parts.some(({ hold }) => now > hold.validUntil)) watch.lateBeats++;
+    // Not `isHeld`, which detects a loss by itself: this checks the signal.
+    if (!watch.told && watch.parts.some((part) => now > LockHandle.holdOf(part).validUntil)) watch.lateBeats++;
   }
 }, beat).unref();
 
@@ -83,7 +83,7 @@ const answers = new Map<number, (accepted: boolean) => void>();
 let touches = 0;
 
 /** Reads or writes the resources of a name: a message to the parent, and one back. */
-function touch(part: LockHandle, hold: string, { mode }: Call, kind: Touched['kind']): Promise<boolean> {
+function touch(part: Handle, hold: string, { mode }: Call, kind: Touched['kind']): Promise<boolean> {
   // The clock first: a process that is stopped in between believes in less than it has.
   const sent = monotonic();
   const rest = part.remaining;
@@ -97,7 +97,7 @@ function touch(part: LockHandle, hold: string, { mode }: Call, kind: Touched['ki
 let calls = 0;
 const open = new Set<string>();
 
-/** Answers the error's code, 'granted' when all went well. */
+/** Returns the code of the error, or 'granted'. */
 async function call(step: Call): Promise<string> {
   const { names, mode, lease, renew, wait, fairness, abortAfter } = step;
   const id = `${label}#${(calls += 1)}`;
@@ -132,7 +132,7 @@ async function work(
 ): Promise<void> {
   const parts = 'parts' in lock ? lock.parts : [lock];
   const at = monotonic();
-  const holdOf = (part: LockHandle): string => `${id} ${part.key}`;
+  const holdOf = (part: Handle): string => `${id} ${part.key}`;
   for (const part of parts) {
     const { key: name, fencingToken: token } = part;
     happened({ event: 'started', hold: holdOf(part), name, mode: step.mode, token, asked, at });
@@ -173,7 +173,7 @@ async function flow(steps: readonly Call[]): Promise<void> {
   for (let next = 0; !finishing; next++) {
     const step = steps[next % steps.length]!;
     const outcome = await call(step);
-    // An outage is told at once: whoever asks in a loop would do nothing else.
+    // A call rejects at once in an outage: a loop without a pause would do nothing else.
     await sleep(outcome === 'LOCK_UNAVAILABLE' ? 50 : step.rest);
   }
 }
@@ -204,11 +204,11 @@ async function finish({ wait }: { wait: number }): Promise<void> {
   tell({ finished: true });
 }
 
-/** Ends the client and stops listening: the process must end by itself, or something was left. */
+/** Ends the client and stops listening. The process must then end by itself. */
 async function leave(): Promise<void> {
   finishing = true;
   await client.shutdown(2000);
-  // Whoever was told so goes on now.
+  // Callers that were rejected go on now.
   await new Promise(setImmediate);
   tell({ left: { unhandled, open: [...open] } });
   process.off('message', onMessage);
@@ -223,7 +223,7 @@ function onMessage(message: Message): void {
     answers.get(message.answer.id)?.(message.answer.accepted);
     answers.delete(message.answer.id);
   } else if ('block' in message) {
-    // Nothing of this process runs meanwhile: a long computation, a garbage collection.
+    // No other code of this process runs in that time: a long computation, a garbage collection.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.block);
   } else if ('finish' in message) void finish(message.finish);
   else void leave();

@@ -28,11 +28,13 @@ function tell(ran: boolean): void {
 
 @Injectable()
 class Reports {
+  // #region report
   @Cron('* * * * * *')
   @DistributedLock({ key: 'report', wait: 0, minHold: '600ms', onContended: () => tell(false) })
   async report(): Promise<void> {
     tell(true);
   }
+  // #endregion
 }
 
 @Module({

@@ -1,2 +1,2 @@
-/** Answers each message with itself: what test/integration/support.spec.ts forks. */
+/** Sends each message back. test/integration/support.spec.ts forks it. */
 process.on('message', (message) => process.send?.({ echo: message, redis: process.env['REDIS_URL'] }));

@@ -6,12 +6,14 @@ import { existsSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
 import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
-const build = process.env['LOCKER_BUILD'] ?? 'esm';
-const built = async (path: string): Promise<unknown> => import(new URL(`../${build}/${path}`, import.meta.url).href);
+const build = process.env['LOCKER_BUILD'] ?? 'modules';
+const built = async (path: string): Promise<unknown> =>
+  import(new URL(`../${build}/lib/${path}`, import.meta.url).href);
+const { LockHandle } = (await built('core/lock-handle.js')) as typeof import('../../../lib/core/lock-handle.js');
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveAdoption, resolveOptions } = (await built(
   'core/options.js',
@@ -54,15 +56,14 @@ const client = new LockClient(
   {
     defaults: { ...lockDefaults, fairness: process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff' },
     maxWaiters: 10_000,
-    maxLocalHandoffs: 16,
   },
   log,
 );
-const locks = new Map<string, LockHandle>();
+const locks = new Map<string, Handle>();
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
-const state = (lock: LockHandle): object => {
+const state = (lock: Handle): object => {
   // isHeld first: it must be right before anything else was asked.
   const { isHeld } = lock;
   const { aborted, reason } = lock.signal;
@@ -93,7 +94,12 @@ async function contend({ name, counter, journal, flows, fairness, milliseconds }
       const value = Number((await redis.get(counter)) ?? 0);
       await turn();
       await redis.set(counter, value + 1);
-      const entry = { token: lock.fencingToken, claim: lock.hold.claim.claim, call, process: process.pid };
+      const entry = {
+        token: lock.fencingToken,
+        claim: LockHandle.holdOf(lock).claim.id,
+        call,
+        process: process.pid,
+      };
       await redis.rpush(journal, JSON.stringify(entry));
       increments += 1;
       await lock.release();
@@ -112,13 +118,13 @@ const methods: Record<string, (args: never) => unknown> = {
     const lock = await client.acquire(name, resolveOptions(options, client.defaults));
     locks.set(as, lock);
     lock.signal.addEventListener('abort', () => process.send?.({ event: 'aborted', as, ...state(lock) }));
-    return { token: lock.fencingToken, claim: lock.hold.claim.claim };
+    return { token: lock.fencingToken, claim: LockHandle.holdOf(lock).claim.id };
   },
   state: ({ as }: { as: string }) => state(locks.get(as)!),
   release: ({ as }: { as: string }) => locks.get(as)!.release(),
   export: ({ as }: { as: string }) => locks.get(as)!.export(),
   async adopt({ as, ticket, options }: { as: string; ticket: string; options: AdoptOptions }) {
-    const lock = (await client.adopt(readTicket(ticket), resolveAdoption(options, client.defaults))) as LockHandle;
+    const lock = (await client.adopt(readTicket(ticket), resolveAdoption(options, client.defaults))) as Handle;
     locks.set(as, lock);
     return { token: lock.fencingToken };
   },

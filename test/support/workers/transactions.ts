@@ -94,11 +94,13 @@ abstract class OwnWriter extends Writer {
 
 @Injectable()
 class ClsLockAbove extends ClsWriter {
+  // #region transactional
   @DistributedLock('row:#{id}')
   @Transactional()
   async run(id: string, fails: boolean) {
     return this.write(id, fails);
   }
+  // #endregion
 }
 
 @Injectable()

@@ -1,11 +1,11 @@
 /**
  * A process that moves money between accounts in Redis, reading and writing the balances one by one, under the locks of the
- * accounts in the order in which it thinks of them. Answers how many transfers it has made, and what went wrong.
+ * accounts in the order in which it thinks of them. Reports how many transfers it has made, and its errors.
  */
 import { Redis } from 'ioredis';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
-const built = async (path: string): Promise<unknown> => import(new URL(`../esm/${path}`, import.meta.url).href);
+const built = async (path: string): Promise<unknown> => import(new URL(`../modules/lib/${path}`, import.meta.url).href);
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveOptions } = (await built(
   'core/options.js',
@@ -35,7 +35,7 @@ const backend = new RedisBackend({
 });
 const client = new LockClient(
   backend,
-  { defaults: lockDefaults, maxWaiters: 1_000, maxLocalHandoffs: 16 },
+  { defaults: lockDefaults, maxWaiters: 1_000 },
   { log: tell, warn: tell, error: tell },
 );
 const redis = new Redis(url);

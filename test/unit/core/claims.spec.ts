@@ -6,13 +6,13 @@ import { settled } from '../../support/virtual-clock.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
 describe('a waiting claim', () => {
-  it('asks again when it was told to, with the same id, and keeps its place', async () => {
+  it('asks again at its askAt, with the same id, and keeps its place', async () => {
     const v = new VirtualClient();
     v.letWait();
     const waiting = watch(v.acquire('a', { wait: '1m' }));
     await v.clock.advance(12_000);
     expect(v.backend.acquired).toHaveLength(3);
-    expect(new Set(v.backend.acquired.map(({ claim }) => claim)).size).toBe(1);
+    expect(new Set(v.backend.acquired.map(({ id: claim }) => claim)).size).toBe(1);
     expect(v.backend.acquired.map(({ again }) => again)).toEqual([false, true, true]);
     expect(waiting.state).toBe('pending');
   });
@@ -27,7 +27,7 @@ describe('a waiting claim', () => {
     expect(v.backend.acquired).toHaveLength(2);
   });
 
-  it('that hears of a recovery while it asks, asks once more', async () => {
+  it('asks once more when a recovery is reported while it asks', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -42,7 +42,42 @@ describe('a waiting claim', () => {
     expect(v.backend.acquired).toHaveLength(2);
   });
 
-  it('goes on asking while nothing is answered, and its caller is told of silence, not of a lock that is held', async () => {
+  it('gets the whole of a fixed lease when it fetches a grant of an earlier acquire', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = v.acquire('a', { wait: '1m', lease: '10s' });
+    await settled();
+    v.backend.onAcquire = () => Promise.reject(unanswered());
+    v.backend.events.recovered();
+    await settled();
+    // That acquire was executed: its lease began then.
+    const granted = v.backend.grant(10_000);
+    v.backend.onAcquire = () => granted;
+    await v.clock.advance(1_000);
+    const lock = await waiting;
+    await v.clock.advance(9_900);
+    expect(lock.isHeld).toBe(true);
+    expect(v.backend.renewed).toHaveLength(1);
+  });
+
+  it('gets the whole of a fixed lease when it fetches a grant whose confirmation got no reply', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = v.acquire('a', { wait: '1m', lease: '10s' });
+    await settled();
+    v.backend.onRenew = (holds) => holds.map(() => 'unanswered');
+    v.push({ bounded: false });
+    await settled();
+    const granted = v.backend.grant(10_000);
+    v.backend.onAcquire = () => granted;
+    v.backend.onRenew = (holds) => holds.map(({ lease }) => v.backend.renewal(lease));
+    await v.clock.advance(1_000);
+    const lock = await waiting;
+    await v.clock.advance(9_900);
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('keeps asking while no reply comes, and its caller gets LOCK_UNAVAILABLE, not LOCK_WAIT_TIMEOUT', async () => {
     const v = new VirtualClient();
     v.letWait();
     const waiting = watch(v.acquire('a', { wait: '20s' }));
@@ -54,7 +89,7 @@ describe('a waiting claim', () => {
     expect(v.backend.released).toHaveLength(1);
   });
 
-  it('that cannot be had at all is refused with what is wrong, not polled for', async () => {
+  it('rejects with the cause, and does not poll, when the key is unusable', async () => {
     const v = new VirtualClient();
     v.letWait();
     const waiting = watch(v.acquire('a', { wait: '1m' }));
@@ -67,7 +102,21 @@ describe('a waiting claim', () => {
     expect(v.backend.acquired).toHaveLength(2);
   });
 
-  it('gives its caller up within `wait`, counted from the call', async () => {
+  it('asks when a message says so, also when the message arrived before the reply to its acquire', async () => {
+    const v = new VirtualClient();
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    void v.acquire('a', { wait: '1m' });
+    v.backend.events.freeAt!(v.backend.acquired[0]!, v.clock.now() + 600);
+    v.letWait();
+    answer.resolve({ status: 'queued', askAt: v.clock.now() + 5_000 });
+    await v.clock.advance(599);
+    expect(v.backend.acquired).toHaveLength(1);
+    await v.clock.advance(1);
+    expect(v.backend.acquired).toHaveLength(2);
+  });
+
+  it('rejects its caller within `wait`, counted from the call', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -82,8 +131,8 @@ describe('a waiting claim', () => {
   });
 });
 
-describe('a first question', () => {
-  it('that is not answered rejects every caller here, and is released for certain', async () => {
+describe('a first acquire', () => {
+  it('that gets no reply rejects every caller of the process, and is certainly released', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -92,7 +141,7 @@ describe('a first question', () => {
     await settled();
     expect(callers).toMatchObject([{ reason: { code: 'LOCK_UNAVAILABLE' } }, { reason: { code: 'LOCK_UNAVAILABLE' } }]);
     expect(v.backend.released).toHaveLength(1);
-    // Once more, when the lost question cannot be executed any more.
+    // Once more, when the lost acquire cannot be executed any more.
     await v.clock.advance(v.backend.commandTimeout - 1);
     expect(v.backend.released).toHaveLength(1);
     await v.clock.advance(5 * v.backend.commandTimeout);
@@ -102,7 +151,7 @@ describe('a first question', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('that was never sent leaves nothing to release', async () => {
+  it('that was never sent needs no release', async () => {
     const v = new VirtualClient();
     v.backend.onAcquire = () => Promise.reject(new LockUnavailableError('not connected'));
     await expect(v.acquire('a')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: false });
@@ -111,7 +160,7 @@ describe('a first question', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('that was late counts from its failure: a busy server may have got it long after the call', async () => {
+  it('that was sent late counts from its failure: a busy server may have received it long after the call', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -125,7 +174,7 @@ describe('a first question', () => {
     expect(caller.state).toBe('rejected');
   });
 
-  it('of a caller that left is released behind it, and again when it went unanswered', async () => {
+  it('of a caller that left is released after it, and again when that got no reply', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -142,7 +191,7 @@ describe('a first question', () => {
     expect(v.backend.released.length).toBeGreaterThan(early);
   });
 
-  it('passes its answer on to the next caller, who gets the lease it wanted', async () => {
+  it('passes its grant on to the next caller, which gets the lease that it requested', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -157,7 +206,7 @@ describe('a first question', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('without waiting is asked anew for who is ready to wait', async () => {
+  it('without waiting is sent again for a caller that waits', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
@@ -172,7 +221,7 @@ describe('a first question', () => {
   });
 
   it.each(['queued', 'recovered'] as const)(
-    'of a caller that left, behind which there is only who does not wait, leaves no place in the queue behind (%s)',
+    'of a caller that left leaves no place in the queue if only a caller that does not wait follows (%s)',
     async (how) => {
       const v = new VirtualClient();
       const answer = deferred<AcquireReply>();
@@ -193,7 +242,7 @@ describe('a first question', () => {
     },
   );
 
-  it('whose answer is to wait, though too many do here, leaves neither a place nor a timer behind', async () => {
+  it('with the reply to wait, while too many callers wait here, leaves neither a place nor a timer behind', async () => {
     const v = new VirtualClient({ maxWaiters: 1 });
     v.letWait();
     const other = watch(v.acquire('b', { wait: 10 }));
@@ -207,7 +256,7 @@ describe('a first question', () => {
 });
 
 describe('a pushed grant', () => {
-  it('whose age is not bounded is confirmed before the holder starts (G2)', async () => {
+  it('of unknown age is confirmed before the holder starts (G2)', async () => {
     const v = new VirtualClient();
     v.letWait();
     const caller = v.acquire('a');
@@ -223,7 +272,7 @@ describe('a pushed grant', () => {
     expect((await caller).isHeld).toBe(true);
   });
 
-  it('that is found lost on confirming sends its claim back to asking', async () => {
+  it('that is lost at its confirmation makes its claim ask again', async () => {
     const v = new VirtualClient();
     v.letWait();
     const seen = watch(v.acquire('a', { wait: '1m' }));
@@ -236,7 +285,7 @@ describe('a pushed grant', () => {
     expect(v.backend.acquired).toHaveLength(2);
   });
 
-  it('that comes twice is taken once', async () => {
+  it('that comes twice is used once', async () => {
     const v = new VirtualClient();
     v.letWait();
     const caller = v.acquire('a');
@@ -250,7 +299,7 @@ describe('a pushed grant', () => {
     expect(v.backend.released).toEqual([]);
   });
 
-  it('for a claim that nobody wants any more is given back at once', async () => {
+  it('for a claim without callers is released at once', async () => {
     const v = new VirtualClient();
     v.letWait();
     const abort = new AbortController();
@@ -262,10 +311,10 @@ describe('a pushed grant', () => {
     expect(seen.state).toBe('rejected');
     v.push({ claim: claim! });
     await settled();
-    expect(v.backend.released.map((released) => released.claim)).toEqual([claim!.claim, claim!.claim]);
+    expect(v.backend.released.map((released) => released.id)).toEqual([claim!.id, claim!.id]);
   });
 
-  it('is taken though the poll at the same moment goes unanswered', async () => {
+  it('is used even if the poll at the same moment gets no reply', async () => {
     const v = new VirtualClient();
     v.letWait();
     const caller = v.acquire('a');
@@ -279,14 +328,14 @@ describe('a pushed grant', () => {
     await settled();
     expect(lock.isHeld).toBe(true);
     await lock.release();
-    // The poll may still be executed behind the release.
+    // The poll may still be executed after the release.
     await v.clock.advance(5 * v.backend.commandTimeout);
     expect(v.backend.released.length).toBeGreaterThanOrEqual(2);
   });
 });
 
 describe('releases', () => {
-  it('are repeated until they are answered', async () => {
+  it('are repeated until they get a reply', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a');
     v.backend.onRelease = () => Promise.reject(unanswered());
@@ -302,7 +351,7 @@ describe('releases', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('are repeated though timers fire a little early, as those of Node do', async () => {
+  it('are repeated even if timers fire a little early, as those of Node do', async () => {
     const v = new VirtualClient();
     v.clock.earlyBy = 1.5;
     const lock = await v.acquire('a');
@@ -336,7 +385,37 @@ describe('releases', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('are no loss when only their repetition finds nothing', async () => {
+  it('are repeated for as long as the renewed lease may last, not only the first one', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await lock.renew('5m');
+    v.backend.onRelease = () => Promise.reject(unanswered());
+    await lock.release();
+    await v.clock.advance(290_000);
+    v.backend.onRelease = () => 'released';
+    const tries = v.backend.released.length;
+    await v.clock.advance(1_000);
+    expect(v.backend.released).toHaveLength(tries + 1);
+  });
+
+  it('are repeated for as long as the longest lease requested by a caller of the process may last', async () => {
+    const v = new VirtualClient();
+    const callers = [
+      v.acquire('a', { lease: 1_000 }),
+      v.acquire('a', { lease: 1_000 }),
+      v.acquire('a', { lease: '5m' }),
+    ];
+    for (const caller of callers.slice(0, 2)) await (await caller).release();
+    v.backend.onRelease = () => Promise.reject(unanswered());
+    await (await callers[2]!).release();
+    expect(v.backend.log.filter((line) => line === 'acquire a')).toHaveLength(2);
+    await v.clock.advance(290_000);
+    const tries = v.backend.released.length;
+    await v.clock.advance(1_000);
+    expect(v.backend.released.length).toBeGreaterThan(tries);
+  });
+
+  it('report no loss when only their repetition finds no lock', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a');
     v.backend.onRelease = () => Promise.reject(unanswered());
@@ -344,6 +423,130 @@ describe('releases', () => {
     v.backend.onRelease = () => 'absent';
     await v.clock.advance(10_000);
     expect(v.log.lines).toEqual([]);
+  });
+});
+
+describe('a caller whose wait is over', () => {
+  /** The lock has been held in this process until now; the next acquire gets no reply. */
+  async function askedAnew(v: VirtualClient, wait: number) {
+    const holder = await v.acquire('a');
+    v.letWait();
+    const waiting = watch(v.acquire('a', { wait }));
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    return { holder, waiting, answer };
+  }
+
+  it('while its process asks again gets LOCK_WAIT_TIMEOUT, not LOCK_UNAVAILABLE', async () => {
+    const v = new VirtualClient();
+    const { holder, waiting } = await askedAnew(v, 250);
+    await v.clock.advance(245);
+    await holder.release();
+    await v.clock.advance(5);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  });
+
+  it('after an acquire of its process was pending for `commandTimeout` gets LOCK_UNAVAILABLE', async () => {
+    const v = new VirtualClient();
+    const { holder, waiting } = await askedAnew(v, 1_000);
+    await v.clock.advance(1_000 - v.backend.commandTimeout);
+    await holder.release();
+    await v.clock.advance(v.backend.commandTimeout);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+  });
+
+  it('and that got no reply during it gets LOCK_UNAVAILABLE, even if the wait was short', async () => {
+    const v = new VirtualClient();
+    v.backend.onAcquire = () => deferred<AcquireReply>().promise;
+    const [first, second] = [watch(v.acquire('a', { wait: 1_000 })), watch(v.acquire('a', { wait: 5 }))];
+    await v.clock.advance(5);
+    expect(first.state).toBe('pending');
+    expect(second.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+  });
+
+  it('after a reply to its process came during its wait gets LOCK_WAIT_TIMEOUT', async () => {
+    const v = new VirtualClient();
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    const waiting = [watch(v.acquire('a', { wait: 1_000 })), watch(v.acquire('a', { wait: 100 }))];
+    await v.clock.advance(50);
+    answer.resolve({ status: 'queued', askAt: v.clock.now() + 20 });
+    v.backend.onAcquire = () => deferred<AcquireReply>().promise;
+    await v.clock.advance(50);
+    expect(waiting[1]!.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  });
+
+  it('after an acquire that failed gets LOCK_UNAVAILABLE', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = watch(v.acquire('a', { wait: 5_500 }));
+    await settled();
+    v.backend.onAcquire = () => Promise.reject(new LockUnavailableError('not connected'));
+    await v.clock.advance(5_500);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  });
+});
+
+describe('callers with a single try', () => {
+  const oneTry = { wait: 0 };
+
+  it('share an acquire: callers that came before it was sent get its reply', async () => {
+    const v = new VirtualClient();
+    const answers = [deferred<AcquireReply>(), deferred<AcquireReply>(), deferred<AcquireReply>()];
+    v.backend.onAcquire = () => answers[v.backend.acquired.length - 1]!.promise;
+    const first = watch(v.acquire('a', oneTry));
+    const others = Array.from({ length: 100 }, () => watch(v.acquire('a', oneTry)));
+    answers[0]!.resolve({ status: 'contended', rest: 10 });
+    await settled();
+    expect(first.reason).toMatchObject({ code: 'LOCK_CONTENDED' });
+    // The lock may have been freed between its reply and their call.
+    expect(others.every(({ state }) => state === 'pending')).toBe(true);
+    const late = watch(v.acquire('a', oneTry));
+    answers[1]!.resolve({ status: 'contended', rest: 10 });
+    await settled();
+    expect(others.every(({ state }) => state === 'rejected')).toBe(true);
+    expect(late.state).toBe('pending');
+    answers[2]!.resolve(v.backend.grant(1_000));
+    await settled();
+    expect(late.state).toBe('resolved');
+    expect(v.backend.acquired).toHaveLength(3);
+  });
+
+  it('do not keep a waiting caller behind them out of the queue', async () => {
+    const v = new VirtualClient();
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    const tries = Array.from({ length: 3 }, () => watch(v.acquire('a', oneTry)));
+    const waiting = watch(v.acquire('a', { wait: '1m' }));
+    v.letWait();
+    answer.resolve({ status: 'contended', rest: 10 });
+    await settled();
+    expect(v.backend.acquired.map(({ enqueue }) => enqueue)).toEqual([false, true]);
+    expect(tries.every(({ state }) => state === 'rejected')).toBe(true);
+    expect(waiting.state).toBe('pending');
+    v.push();
+    await settled();
+    expect(waiting.state).toBe('resolved');
+  });
+
+  it('behind an acquire without a reply get LOCK_UNAVAILABLE within `commandTimeout`', async () => {
+    const v = new VirtualClient();
+    v.backend.onAcquire = () => deferred<AcquireReply>().promise;
+    watch(v.acquire('a', { wait: '1m' }));
+    const behind = watch(v.acquire('a', oneTry));
+    await v.clock.advance(v.backend.commandTimeout - 1);
+    expect(behind.state).toBe('pending');
+    await v.clock.advance(1);
+    expect(behind.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  });
+
+  it('are rejected together when the backend is unavailable', async () => {
+    const v = new VirtualClient();
+    v.backend.onAcquire = () => Promise.reject(new LockUnavailableError('not connected'));
+    const tries = Array.from({ length: 50 }, () => watch(v.acquire('a', oneTry)));
+    await settled();
+    expect(tries.every(({ state }) => state === 'rejected')).toBe(true);
+    expect(v.backend.acquired.length).toBeLessThanOrEqual(2);
   });
 });
 
@@ -362,7 +565,7 @@ describe('the callers of one process', () => {
     expect([queues!.size, strictQueues!.size]).toEqual([1, 0]);
   });
 
-  it('leave nothing behind when they are done, however they ended (G9)', async () => {
+  it('leave nothing behind when they have ended, with any outcome (G9)', async () => {
     const v = new VirtualClient();
     for (const fairness of ['handoff', 'strict'] as const) {
       await (await v.acquire('a', { fairness })).release();
@@ -380,21 +583,21 @@ describe('the callers of one process', () => {
       expect(aborted.state).toBe('rejected');
       v.backend.onAcquire = (request) => v.backend.grant(request.lease);
     }
-    const { queues, strictQueues, held } = v.client as unknown as {
+    const { queues, strictQueues, renewal } = v.client as unknown as {
       queues: { size: number };
       strictQueues: { size: number };
-      held: number;
+      renewal: { holds: { size: number } };
     };
-    expect([queues.size, strictQueues.size, held]).toEqual([0, 0, 0]);
+    expect([queues.size, strictQueues.size, renewal.holds.size]).toEqual([0, 0, 0]);
     expect(v.clock.pending).toBe(0);
   });
 
-  it('pass the lock on with no word on the way, larger tokens, and the lease brought back beside (local hand-off)', async () => {
+  it('pass the lock on with larger tokens and no request in between; a renewal restores the lease (local hand-off)', async () => {
     const v = new VirtualClient();
     const locks = [v.acquire('a'), v.acquire('a'), v.acquire('a'), v.acquire('a')];
     const first = await locks[0]!;
     await first.release();
-    // The first claim had no tokens in hand: nobody waited when it was asked for.
+    // The first claim had no tokens for hand-offs: no caller waited when it was sent.
     const second = await locks[1]!;
     const log = [...v.backend.log];
     await v.clock.advance(1_000);
@@ -427,7 +630,7 @@ describe('the callers of one process', () => {
     expect(v.backend.acquired).toHaveLength(asked + 1);
   });
 
-  it('never pass it on without a token in hand', async () => {
+  it('never pass it on without a reserved token', async () => {
     const v = new VirtualClient();
     v.backend.tokensInHand = 1;
     const locks = Array.from({ length: 4 }, () => v.acquire('a'));
@@ -436,7 +639,7 @@ describe('the callers of one process', () => {
     v.backend.onRenew = () => ['unanswered'];
     const second = await locks[1]!;
     await second.release();
-    // One token: one hand-off. No answer brought further ones.
+    // One token: one hand-off. No reply brought further ones.
     const third = await locks[2]!;
     expect(third.fencingToken).toBe(second.fencingToken + 1);
     expect(v.backend.acquired).toHaveLength(asked);
@@ -445,14 +648,14 @@ describe('the callers of one process', () => {
     expect(v.backend.acquired).toHaveLength(asked + 1);
   });
 
-  it('pass it on at most `maxLocalHandoffs` times, and for at most 50 ms, while others wait', async () => {
+  it('pass it on at most 16 times, and for at most 50 ms, while others wait', async () => {
     for (const [pause, most] of [
-      [0, 3],
+      [0, 16],
       [30, 1],
     ] as const) {
-      const v = new VirtualClient({ maxLocalHandoffs: 3 });
+      const v = new VirtualClient();
       v.backend.othersWait = true;
-      const locks = Array.from({ length: 10 }, () => v.acquire('a'));
+      const locks = Array.from({ length: 20 }, () => v.acquire('a'));
       await (await locks[0]!).release();
       const asked = v.backend.acquired.length;
       let handOffs = -1;
@@ -468,7 +671,30 @@ describe('the callers of one process', () => {
 });
 
 describe('shutdown', () => {
-  it('leaves no timer, whatever was going on', async () => {
+  it('does not wait for a lock that is lost, and names the locks that it waits for', async () => {
+    const v = new VirtualClient();
+    await v.acquire('over', { lease: 1_000 });
+    await v.clock.advance(2_000);
+    const lock = await v.acquire('report');
+    const end = watch(v.client.shutdown(10_000));
+    await v.clock.advance(100);
+    expect(end.state).toBe('pending');
+    expect(v.log.lines.at(-1)).toEqual(expect.stringContaining("'report'"));
+    expect(v.log.lines.at(-1)).not.toEqual(expect.stringContaining("'over'"));
+    await lock.release();
+    await settled();
+    expect(end.state).toBe('resolved');
+  });
+
+  it('does not wait longer for a lock that is lost while it waits', async () => {
+    const v = new VirtualClient();
+    await v.acquire('a', { lease: 1_000 });
+    const end = watch(v.client.shutdown(10_000));
+    await v.clock.advance(1_000);
+    expect(end.state).toBe('resolved');
+  });
+
+  it('leaves no timer, in any state', async () => {
     const v = new VirtualClient();
     await v.acquire('held', { lease: '9s', renew: true });
     const overdue = await v.acquire('overdue', { maxHold: 1 });
@@ -480,7 +706,8 @@ describe('shutdown', () => {
     const waiting = watch(v.acquire('waiting', { wait: Number.POSITIVE_INFINITY }));
     await settled();
     const closed = v.client.shutdown(1_000);
-    await v.clock.advance(1_000);
+    // The release that failed has one more `commandTimeout`.
+    await v.clock.advance(1_000 + v.backend.commandTimeout);
     await closed;
     expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await overdue.release();
@@ -489,7 +716,7 @@ describe('shutdown', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('rejects whoever began to wait after it, at its end', async () => {
+  it('rejects at its end the callers that began to wait after it', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a');
     v.letWait();
@@ -504,7 +731,23 @@ describe('shutdown', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('is over at once when nothing is held', async () => {
+  it('sends a failed release again when the backend is back, and waits for that for at most `commandTimeout`', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a');
+    const { onRelease } = v.backend;
+    v.backend.onRelease = () => Promise.reject(unanswered());
+    await lock.release();
+    const end = watch(v.client.shutdown(0));
+    await v.clock.advance(v.backend.commandTimeout - 1);
+    expect(end.state).toBe('pending');
+    v.backend.onRelease = onRelease;
+    v.backend.events.recovered();
+    await v.clock.advance(0);
+    expect(end.state).toBe('resolved');
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('ends at once when no lock is held', async () => {
     const v = new VirtualClient();
     await v.client.shutdown(60_000);
     expect(v.backend.closed).toBe(true);

@@ -3,13 +3,17 @@ import fc from 'fast-check';
 import { DueHeap, type DueMember } from '../../../lib/core/due-heap.js';
 
 class Member implements DueMember {
-  place = -1;
+  heapIndex = -1;
   constructor(public dueAt: number) {}
 }
 
-describe('a heap of what is due', () => {
-  it('has first who is due first, whoever comes, leaves, or changes their time', () => {
-    const step = fc.record({ what: fc.constantFrom('come', 'leave', 'move'), who: fc.nat(40), dueAt: fc.nat(20) });
+describe('a heap of due times', () => {
+  it('has the earliest member first after members are added, removed, or changed', () => {
+    const step = fc.record({
+      what: fc.constantFrom('come', 'come', 'leave', 'move'),
+      who: fc.nat(40),
+      dueAt: fc.nat(20),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const heap = new DueHeap<Member>();
@@ -36,11 +40,18 @@ describe('a heap of what is due', () => {
           expect(heap.firstTime).toBe(heap.first?.dueAt ?? Number.POSITIVE_INFINITY);
           for (const one of known) expect(heap.has(one)).toBe(inside.has(one));
         }
+        // All that are left, in the order of their times.
+        const due: number[] = [];
+        for (let next = heap.first; next; next = heap.first) {
+          due.push(next.dueAt);
+          heap.remove(next);
+        }
+        expect(due).toEqual(due.toSorted((a, b) => a - b));
       }),
     );
   });
 
-  it('can be gone through while its members leave', () => {
+  it('can be iterated while its members leave', () => {
     const heap = new DueHeap<Member>();
     for (const dueAt of [3, 1, 2]) heap.add(new Member(dueAt));
     const seen: number[] = [];

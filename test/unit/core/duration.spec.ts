@@ -20,7 +20,7 @@ describe('a duration', () => {
     expect(lease(value)).toBe(milliseconds);
   });
 
-  it('0 is one try, and Infinity without end, where that makes sense', () => {
+  it('0 means one try, and Infinity no end, for options that allow it', () => {
     expect(wait(0)).toBe(0);
     expect(wait(-0) === 0).toBe(true);
     expect(wait('0s')).toBe(0);
@@ -69,7 +69,7 @@ describe('a duration', () => {
     }
   });
 
-  it('below the minimum, and Infinity where an end is needed, are refused', () => {
+  it('below the minimum, or Infinity for an option that needs an end, is refused', () => {
     for (const value of [0, 9, '9ms', Number.POSITIVE_INFINITY]) {
       expect(() => lease(value)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
     }

@@ -17,7 +17,7 @@ describe('a hold', () => {
     );
   });
 
-  it('that is lost stays lost, whatever a late answer says', async () => {
+  it('that is lost stays lost after a late reply', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 900, renew: true });
     const answer = deferred<ReturnType<typeof backend.renewal>[]>();
@@ -29,7 +29,7 @@ describe('a hold', () => {
     answer.resolve([backend.renewal(900)]);
     await settled();
     expect(lock.isHeld).toBe(false);
-    // The renewal may have reached the backend: the claim is given back all the same.
+    // The renewal may have reached the backend: the claim is released anyway.
     expect(backend.released).toHaveLength(1);
   });
 
@@ -44,7 +44,7 @@ describe('a hold', () => {
     await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'released' });
   });
 
-  it('ends at maxHold though it is renewed; the lock then runs out and is not given back at once', async () => {
+  it('ends at maxHold even if it is renewed; the lock then expires and is not released at once', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 900, renew: true, maxHold: 1_000 });
     expect(lock.remaining).toBeLessThanOrEqual(1_000);
@@ -56,13 +56,13 @@ describe('a hold', () => {
     const { length } = backend.renewed;
     await clock.advance(10_000);
     expect(backend.renewed).toHaveLength(length);
-    // When the hung work ends after all, the lock is given back.
+    // When the hung work ends after all, the lock is released.
     await lock.release();
     expect(backend.released).toHaveLength(1);
     expect(clock.pending).toBe(0);
   });
 
-  it('of a fixed lease can be lengthened by hand, by no less than it has, and is not renewed by itself', async () => {
+  it('of a fixed lease can be extended with renew(), never shortened, and is not renewed by itself', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     await lock.renew('5s');
@@ -78,7 +78,7 @@ describe('a hold', () => {
     expect(backend.renewed).toHaveLength(2);
   });
 
-  it('whose renewal by hand is not answered is still held, and says so', async () => {
+  it('whose renew() gets no reply is still held, and rejects that call', async () => {
     const { backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     backend.onRenew = () => ['unanswered'];
@@ -86,7 +86,7 @@ describe('a hold', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('whose renewal by hand finds it lost is lost at once', async () => {
+  it('whose renew() finds it lost is lost at once', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a');
     const { signal } = lock;
@@ -98,7 +98,7 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('that is released while a renewal by hand is under way leaves no timer behind', async () => {
+  it('that is released during a renew() leaves no timer behind', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a');
     const answer = deferred<ReturnType<typeof backend.renewal>[]>();
@@ -111,7 +111,7 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('whose release is not answered has no loss to tell, and its release never rejects', async () => {
+  it('whose release gets no reply reports no loss, and its release never rejects', async () => {
     const { backend, log, ...v } = world();
     const scope = await v.enter('a');
     backend.onRelease = () => Promise.reject(unanswered());
@@ -135,7 +135,7 @@ describe('the signal of a hold, after a blocked event loop', () => {
         }
       },
     ],
-  ])('says it at once by `%s`, before any timer had a chance', async (_, ask) => {
+  ])('shows the loss at once by `%s`, before any timer can run', async (_, ask) => {
     const { clock, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     const { signal } = lock;
@@ -145,7 +145,7 @@ describe('the signal of a hold, after a blocked event loop', () => {
     expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
   });
 
-  it('is a real AbortSignal: events come once, and it can be combined', async () => {
+  it('is a real AbortSignal: its event fires once, and it can be combined', async () => {
     const { clock, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     const { signal } = lock;
@@ -159,7 +159,7 @@ describe('the signal of a hold, after a blocked event loop', () => {
     expect(any.reason).toBe(signal.reason);
   });
 
-  it('asked for after the loss is aborted already', async () => {
+  it('read after the loss is aborted already', async () => {
     const { clock, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     await clock.advance(2_000);

@@ -16,7 +16,7 @@ const refusal = (start: string, about = '') =>
   });
 
 describe('the options of a call', () => {
-  it('left out are the defaults', () => {
+  it('have defaults', () => {
     expect(resolve(undefined)).toBe(lockDefaults);
     expect(resolve({})).toEqual(lockDefaults);
     expect(resolve({ lease: undefined, wait: undefined, renew: undefined, signal: undefined })).toEqual(lockDefaults);
@@ -37,7 +37,7 @@ describe('the options of a call', () => {
     expect(resolve(options)).toEqual({ ...exclusive, ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
   });
 
-  it('say in which kind: exclusive, shared, or some of a number of permits; the last two queue one by one', () => {
+  it('select the kind: exclusive, shared, or permits; callers of the last two queue one by one', () => {
     expect(resolve({})).toMatchObject({ kind: 'exclusive', permits: 1, limit: 0, fairness: 'handoff' });
     expect(resolve({ shared: false })).toMatchObject({ kind: 'exclusive', fairness: 'handoff' });
     expect(resolve({ shared: true })).toMatchObject({ kind: 'shared', permits: 1, limit: 0, fairness: 'strict' });
@@ -45,7 +45,7 @@ describe('the options of a call', () => {
     expect(resolve({ limit: 3, permits: 3, shared: false })).toMatchObject({ kind: 'permits', permits: 3, limit: 3 });
   });
 
-  it('refuse what does not go together: shared with limit, permits without limit, more permits than there are', () => {
+  it('refuse contradictions: shared with limit, permits without limit, more permits than the limit', () => {
     expect(() => resolve({ shared: true, limit: 2 })).toThrow(refusal('shared: ', 'limit'));
     expect(() => resolve({ permits: 2 })).toThrow(refusal('permits: ', 'limit'));
     expect(() => resolve({ shared: true, permits: 1 })).toThrow(refusal('permits: ', 'limit'));
@@ -56,7 +56,7 @@ describe('the options of a call', () => {
     }
   });
 
-  it('with a lease are not renewed, unless that is wanted; without one they are, unless it is not wanted', () => {
+  it('with a lease do not renew by default; without a lease they do', () => {
     expect(resolve({ lease: 1_000 }).renew).toBe(false);
     expect(resolve({ lease: 1_000, renew: true }).renew).toBe(true);
     expect(resolve({ wait: 0 }).renew).toBe(true);
@@ -75,7 +75,7 @@ describe('the options of a call', () => {
     ['fairness', [null, '', 'fair', 'HANDOFF', 0, {}]],
     ['onLost', [null, '', 'ignore', true, {}]],
     ['shared', [null, 0, 1, 'true', {}]],
-  ])('%s: what it cannot be is refused, and the error names it', (option, values) => {
+  ])('%s: an invalid value is refused, and the error names the option', (option, values) => {
     for (const value of values) expect(() => resolve({ [option]: value })).toThrow(refusal(`${option}: `));
   });
 
@@ -88,18 +88,20 @@ describe('the options of a call', () => {
     ['Lease', 'lease'],
     ['maxhold', 'maxHold'],
     ['maxHodl', 'maxHold'],
+    ['wiat', 'wait'],
+    ['limti', 'limit'],
     ['signals', 'signal'],
     ['onlost', 'onLost'],
-  ])('%s is unknown, and the error asks for %s', (name, nearest) => {
-    expect(() => resolve({ [name]: 1 })).toThrow(refusal('options: ', `'${name}'.*'${nearest}'`));
+  ])('%s is unknown, and the error suggests %s', (name, nearest) => {
+    expect(() => resolve({ [name]: 1 })).toThrow(refusal('options: ', `'${name}'. Did you mean '${nearest}'`));
   });
 
-  it('that resemble nothing are unknown, and the error lists what there is', () => {
+  it('that resemble no option are unknown, and the error lists the options', () => {
     expect(() => resolve({ ttl: 1 })).toThrow(refusal('options: ', `'ttl'.*lease.*wait.*onLost`));
     expect(() => resolve({ 'x\r\nERROR forged': 1 })).toThrow(refusal('options: ', String.raw`x\\r\\nERROR`));
   });
 
-  it('are read once each, so that a getter cannot change its mind', () => {
+  it('are read once each, so that a getter cannot return two values', () => {
     const reads: string[] = [];
     const options = Object.defineProperties(
       {},
@@ -114,7 +116,7 @@ describe('the options of a call', () => {
     expect(reads).toHaveLength(6);
   });
 
-  it('come from own properties only: __proto__ in JSON is an unknown name, an inherited option is none', () => {
+  it('are own properties only: __proto__ in JSON is an unknown name, and an inherited option is ignored', () => {
     expect(() => resolve(JSON.parse('{"__proto__": {"wait": 0}}'))).toThrow(refusal('options: ', '__proto__'));
     expect(resolve(Object.create({ wait: 0 }))).toEqual(lockDefaults);
     expect(resolve(Object.assign(Object.create(null), { wait: 0 })).wait).toBe(0);
@@ -123,7 +125,7 @@ describe('the options of a call', () => {
 });
 
 describe("the module's defaults", () => {
-  it('stand between the library and the call', () => {
+  it('override those of the library, and are overridden by the call', () => {
     const defaults = resolveDefaults({ lease: '10s', wait: 1, maxHold: '5m', fairness: 'strict', onLost: 'warn' });
     expect(defaults).toEqual({
       ...exclusive,
@@ -147,7 +149,7 @@ describe("the module's defaults", () => {
 });
 
 describe('readOptions', () => {
-  it('answers a plain copy, with what the names hold', () => {
+  it('returns a plain copy, with the values of its names', () => {
     const source = { a: 1, b: undefined };
     const copy = readOptions('forRoot()', source, ['a', 'b', 'c']);
     expect(copy).toEqual(source);

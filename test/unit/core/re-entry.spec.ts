@@ -6,7 +6,7 @@ import { deferred } from '../../support/scripted-backend.js';
 import { settled } from '../../support/virtual-clock.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
-/** The around-advice: what `using` and the decorator do. */
+/** The work of `using` and of the decorator. */
 async function inside<T>(
   v: VirtualClient,
   name: string,
@@ -25,7 +25,7 @@ async function inside<T>(
 }
 
 describe('re-entry in one flow', () => {
-  it('asks nothing, counts its depth, and frees the lock with the outermost scope', async () => {
+  it('sends nothing, counts its depth, and frees the lock with the outermost scope', async () => {
     const v = new VirtualClient();
     const depths: Array<number | undefined> = [];
     await inside(v, 'a', async () => {
@@ -55,7 +55,7 @@ describe('re-entry in one flow', () => {
     expect(v.backend.log).toEqual(['acquire a', 'acquire b', 'release b', 'release a']);
   });
 
-  it('works through awaits, timers, microtasks and events that were begun inside', async () => {
+  it('works through awaits, timers, microtasks and events that were started inside', async () => {
     const v = new VirtualClient();
     await inside(v, 'a', async () => {
       const depth = (): number | undefined => v.client.current('a')?.depth;
@@ -66,7 +66,7 @@ describe('re-entry in one flow', () => {
     });
   });
 
-  it('of `acquire` opens no flow, but re-enters one', async () => {
+  it('of `acquire` opens no flow, but can re-enter one', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a');
     expect(v.client.current()).toBeUndefined();
@@ -80,13 +80,13 @@ describe('re-entry in one flow', () => {
     });
   });
 
-  it('is never contended: neither wait 0 nor maxWaiters stand in its way', async () => {
+  it('is never contended: neither wait 0 nor maxWaiters prevents it', async () => {
     const v = new VirtualClient({ maxWaiters: 1 });
     await inside(v, 'a', () => inside(v, 'a', () => undefined, { wait: 0, lease: 10, fairness: 'strict' }));
     expect(v.backend.log).toEqual(['acquire a', 'release a']);
   });
 
-  it('by a signal that was aborted before is refused with its reason', async () => {
+  it('with a signal that was aborted before rejects with its reason', async () => {
     const v = new VirtualClient();
     const reason = new Error('gone');
     await inside(v, 'a', async () => {
@@ -104,7 +104,7 @@ describe('re-entry in one flow', () => {
     expect(two.backend.log).toEqual(['acquire a', 'release a']);
   });
 
-  it('ends with an error of the work as with its end', async () => {
+  it('ends when its work throws, as when it returns', async () => {
     const v = new VirtualClient();
     const error = new Error('work failed');
     await expect(
@@ -119,7 +119,7 @@ describe('re-entry in one flow', () => {
 });
 
 describe('parallel branches of a flow', () => {
-  it('share the hold, and the lock goes when the last of them has left', async () => {
+  it('share the hold, and the lock is released when the last of them has left', async () => {
     const v = new VirtualClient();
     const slow = deferred<void>();
     const branches: Array<Promise<void>> = [];
@@ -168,8 +168,8 @@ describe('parallel branches of a flow', () => {
   });
 });
 
-describe('a detached branch that asks after the hold has ended', () => {
-  it('takes the lock afresh: a context never revives a dead hold', async () => {
+describe('a detached branch that locks after the hold has ended', () => {
+  it('takes the lock again: a context never revives an ended hold', async () => {
     const v = new VirtualClient();
     const go = deferred<void>();
     let detached!: Promise<void>;
@@ -190,7 +190,7 @@ describe('a detached branch that asks after the hold has ended', () => {
     expect(v.backend.log).toEqual(['acquire a', 'release a', 'acquire a', 'release a']);
   });
 
-  it('waits like anybody while another flow holds it', async () => {
+  it('waits like any caller while another flow holds it', async () => {
     const v = new VirtualClient();
     const go = deferred<void>();
     let detached!: Promise<unknown>;
@@ -219,12 +219,12 @@ describe('a detached branch that asks after the hold has ended', () => {
 });
 
 describe('two requests', () => {
-  it('never share a hold, though the server was started inside one', async () => {
+  it('never share a hold, even if the server was started inside one', async () => {
     const v = new VirtualClient();
     const server = new EventEmitter();
     const served: Array<Promise<unknown>> = [];
     await inside(v, 'a', async () => {
-      // Listeners run in the context of whoever emits: here, inside the lock.
+      // Listeners run in the context of the emitter: here, inside the lock.
       server.on('request', () => served.push(startFlow(() => v.enter('a', { wait: 0 }))));
       server.emit('request');
       server.emit('request');
@@ -255,7 +255,7 @@ describe('two requests', () => {
 });
 
 describe('a hold that is lost inside a nested call', () => {
-  it('refuses whoever asks inside, and fails the good work once', async () => {
+  it('rejects a re-entry, and rejects work that succeeded once', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a', { lease: 1_000 });
     const inner = await scope.run(() => v.enter('a'));
@@ -267,26 +267,26 @@ describe('a hold that is lost inside a nested call', () => {
     });
     await expect(inner.leave('worked')).rejects.toMatchObject({ code: 'LOCK_LOST' });
     await scope.leave('failed');
-    // After the end nothing of it is left: the flow may take the lock afresh.
+    // After the end nothing of it is left: the flow may take the lock again.
     const fresh = await scope.run(() => v.enter('a'));
     expect(fresh.lock).toMatchObject({ isHeld: true, depth: 1 });
   });
 
-  it('refuses also when no timer could tell of the loss yet', async () => {
+  it('rejects a re-entry also before a timer could detect the loss', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a', { lease: 1_000 });
     v.clock.stall(1_000);
     await scope.run(() => expect(v.enter('a')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' }));
   });
 
-  it('refuses at maxHold', async () => {
+  it('rejects a re-entry at maxHold', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a', { maxHold: 100 });
     await v.clock.advance(100);
     await scope.run(() => expect(v.enter('a')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'max-hold' }));
   });
 
-  it('aborts the one signal of all its users', async () => {
+  it('aborts the signal that all its users share', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a', { lease: 1_000 });
     const inner = await scope.run(() => v.enter('a'));
@@ -295,7 +295,7 @@ describe('a hold that is lost inside a nested call', () => {
     expect(inner.lock.signal.aborted).toBe(true);
   });
 
-  it('lets another caller of the process in, while its work still goes on', async () => {
+  it('lets another caller of the process have the lock, while its work still runs', async () => {
     const v = new VirtualClient();
     const scope = await v.enter('a', { lease: 1_000 });
     const next = watch(v.acquire('a', { wait: '1m' }));

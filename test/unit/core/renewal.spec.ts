@@ -19,7 +19,7 @@ describe('the watchdog', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('tries again well inside the lease when a renewal went unanswered, and the lock survives', async () => {
+  it('tries again well inside the lease when a renewal got no reply, and the lock survives', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a', { lease: '12s', renew: true });
     const { onRenew } = v.backend;
@@ -34,7 +34,33 @@ describe('the watchdog', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('makes sure of every hold as soon as calls succeed again: the server may have lost everything', async () => {
+  it('keeps a lock whose replies take almost two thirds of its lease', async () => {
+    const v = new VirtualClient();
+    const { clock, backend } = v;
+    const slow = <T>(answer: T): Promise<T> => new Promise((resolve) => clock.timer(1_500, () => resolve(answer)));
+    // The reply counts from the sending, as a real one does.
+    backend.onRenew = (holds) => slow(holds.map(({ lease }) => backend.renewal(lease)));
+    const lock = await v.acquire('a', { lease: 2_400, renew: true });
+    await clock.advance(60_000);
+    expect(lock.isHeld).toBe(true);
+    // Every third of the lease, as with fast replies.
+    expect(backend.renewed).toHaveLength(60_000 / 800);
+  });
+
+  it('keeps a lock whose grant and renewals take two fifths of its lease', async () => {
+    const v = new VirtualClient();
+    const { clock, backend } = v;
+    const slow = <T>(answer: T): Promise<T> => new Promise((resolve) => clock.timer(960, () => resolve(answer)));
+    backend.onAcquire = ({ lease }) => slow(backend.grant(lease));
+    backend.onRenew = (holds) => slow(holds.map(({ lease }) => backend.renewal(lease)));
+    const acquired = v.acquire('a', { lease: 2_400, renew: true });
+    await clock.advance(960);
+    const lock = await acquired;
+    await clock.advance(60_000);
+    expect(lock.isHeld).toBe(true);
+  });
+
+  it('renews every hold as soon as calls succeed again: the server may have lost everything', async () => {
     const v = new VirtualClient();
     await v.acquire('a', { lease: '30s', renew: true });
     await v.clock.advance(1_000);
@@ -49,7 +75,7 @@ describe('the watchdog', () => {
     expect(v.backend.renewed.map(({ name }) => name)).toEqual(['a', 'a', 'b']);
   });
 
-  it('signals a loss not later than validUntil, while nothing is answered (G8)', async () => {
+  it('signals a loss not later than validUntil while no reply comes (G8)', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a', { lease: '12s', renew: true });
     const { signal, remaining } = lock;
@@ -62,7 +88,7 @@ describe('the watchdog', () => {
     expect(signal.reason).toMatchObject({ reason: 'expired' });
   });
 
-  it('lets no renewal cover up a loss: after a stall the lease is checked first', async () => {
+  it('lets no renewal hide a loss: after a stall the lease is checked first', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a', { lease: '9s', renew: true });
     v.clock.stall(9_000);
@@ -71,7 +97,7 @@ describe('the watchdog', () => {
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
   });
 
-  it('confirms a pushed grant before a third of it is over, though the lease is fixed', async () => {
+  it('confirms a pushed grant before a third of it is over, also with a fixed lease', async () => {
     const v = new VirtualClient();
     v.letWait();
     const waiting = v.acquire('a', { lease: '30s' });
@@ -123,7 +149,7 @@ describe('the watchdog', () => {
     expect(v.backend.renewed.length).toBeGreaterThanOrEqual(5_000 * 4);
   });
 
-  it('renews some hundred locks at a time, and leaves out who has gone meanwhile', async () => {
+  it('renews a few hundred locks at a time, and skips holds that have ended in between', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
       Array.from({ length: 600 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
@@ -133,7 +159,7 @@ describe('the watchdog', () => {
     v.backend.onRenew = (holds) => {
       batches.push(holds.length);
       for (const { name } of holds) asked.add(name);
-      // A batch that is not answered keeps no other one waiting.
+      // A batch without a reply delays no other one.
       return new Promise(() => undefined);
     };
     await v.clock.advance(3_000);
@@ -144,7 +170,7 @@ describe('the watchdog', () => {
     expect(asked.size).toBe(599);
   });
 
-  it('signals each of a thousand losses at its time while no renewal is answered', async () => {
+  it('signals each of a thousand losses at its time while no renewal gets a reply', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
@@ -154,11 +180,11 @@ describe('the watchdog', () => {
     locks.forEach(({ signal }, index) => signal.addEventListener('abort', () => (lostAt[index] = v.clock.now())));
     v.backend.onRenew = () => new Promise(() => undefined);
     await v.clock.advance(20_000);
-    // One look of the watchdog is at some hundred locks, and the next one follows after a turn of the event loop.
+    // One pass of the watchdog checks a few hundred locks; the next one follows after a turn of the event loop.
     locks.forEach((_, index) => expect(lostAt[index]! - ends[index]!).toBeLessThan(5));
   });
 
-  it('leaves the event loop a turn between some hundred holds and the next', async () => {
+  it('leaves the event loop a turn between a few hundred holds and the next', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
@@ -174,7 +200,7 @@ describe('the watchdog', () => {
     expect(seen).toEqual([250, 500, 750, 1_000]);
   });
 
-  it('looks once at a hold that was renewed beside it, and again when that is due', async () => {
+  it('checks once a hold that renew() renewed, and again when it is due', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a', { lease: '9s', renew: true });
     await v.clock.advance(2_000);
@@ -192,7 +218,7 @@ describe('the watchdog', () => {
     expect(v.backend.renewed).toHaveLength(2);
   });
 
-  it('asks the backend again for holds of which one look saw only some', async () => {
+  it('renews all due holds even if one pass saw only some of them', async () => {
     const v = new VirtualClient();
     const locks = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
@@ -204,7 +230,7 @@ describe('the watchdog', () => {
     expect(locks.every((lock) => lock.isHeld)).toBe(true);
   });
 
-  it('of one hold that is lost goes on with the others', async () => {
+  it('of one lost hold continues with the others', async () => {
     const v = new VirtualClient();
     const [a, b] = [
       await v.acquire('a', { lease: '9s', renew: true }),

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { ServerClock } from '../../../lib/backends/redis/server-clock.js';
 import { certainUntil } from '../../../lib/core/clock.js';
 
-describe('what is known of the clock of the server', () => {
-  it('is nothing before its first answer, and after it was forgotten', () => {
+describe('the estimate of the clock of the server', () => {
+  it('is empty before the first reply, and after a reset', () => {
     const clock = new ServerClock();
     expect([clock.latest(5), clock.earliest(5)]).toEqual([undefined, undefined]);
     clock.observe(1e15, 100);
@@ -12,7 +12,7 @@ describe('what is known of the clock of the server', () => {
     expect([clock.latest(5), clock.earliest(5)]).toEqual([undefined, undefined]);
   });
 
-  it('bounds every moment from the right side, however long the answer took on either way (G2)', () => {
+  it('bounds every moment from the safe side, for any delay in either direction (G2)', () => {
     const milliseconds = (max: number) => fc.integer({ min: 0, max });
     fc.assert(
       fc.property(milliseconds(1e9), milliseconds(5_000), fc.integer({ min: -1e6, max: 1e6 }), (sentAt, way, later) => {
@@ -28,7 +28,7 @@ describe('what is known of the clock of the server', () => {
     );
   });
 
-  it('is as old as the question it came from', () => {
+  it('is as old as the request it came from', () => {
     const clock = new ServerClock();
     clock.observe(1e15, 100);
     expect(clock.age(350)).toBe(250);
@@ -36,7 +36,7 @@ describe('what is known of the clock of the server', () => {
 });
 
 describe('certainUntil', () => {
-  it('ends a thousandth and two milliseconds before the lease', () => {
+  it('ends a lease a thousandth and two milliseconds early', () => {
     expect(certainUntil(1_000, 10_000)).toBe(1_000 + 10_000 - 10 - 2);
   });
 });

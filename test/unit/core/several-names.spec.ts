@@ -6,7 +6,7 @@ import { unanswered } from '../../support/scripted-backend.js';
 import { settled } from '../../support/virtual-clock.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
-/** A client, and names that somebody else has. */
+/** A client, and names that another process holds. */
 function beside(...names: string[]): VirtualClient & { readonly others: Set<string> } {
   const v = Object.assign(new VirtualClient(), { others: new Set(names) });
   v.backend.onAcquire = ({ name, lease, reserve, enqueue }) => {
@@ -25,7 +25,7 @@ async function handOver(v: ReturnType<typeof beside>, name: string, token?: numb
 }
 
 describe('several names that are free', () => {
-  it('are asked for in one turn, each once, in one order, and given back in one turn', async () => {
+  it('are requested in one turn, each once, in one order, and released in one turn', async () => {
     const v = beside();
     const taking = v.acquireAll(['c', 'a', 'b', 'a']);
     const questions = ['acquire a', 'acquire b', 'acquire c'];
@@ -40,12 +40,12 @@ describe('several names that are free', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('are ordered by their code units, wherever the process runs', async () => {
+  it('are ordered by their code units, the same in every locale', async () => {
     const lock = await beside().acquireAll(['b', 'ä', 'Z', 'a', '10', '9']);
     expect(lock.keys).toEqual(['10', '9', 'Z', 'a', 'b', 'ä']);
   });
 
-  it('have a token each; that of the lock is the one of its key', async () => {
+  it('have a token each; the token of the lock is that of its key', async () => {
     const lock = await beside().acquireAll(['b', 'a']);
     expect(lock.key).toBe('a');
     expect(lock.fencingToken).toBe(lock.fencingTokens.get('a'));
@@ -54,7 +54,7 @@ describe('several names that are free', () => {
     expect([single.keys, [...single.fencingTokens]]).toEqual([['a'], [['a', single.fencingToken]]]);
   });
 
-  it('ride out a backend that is away for as long as `wait` allows, as one name does', async () => {
+  it('wait for an unavailable backend for as long as `wait` allows, as one name does', async () => {
     const v = beside();
     await v.acquireAll(['a', 'b'], { wait: '7s' });
     expect(v.backend.acquired.map(({ giveUpAt, enqueue }) => [giveUpAt - v.clock.now(), enqueue])).toEqual([
@@ -63,7 +63,7 @@ describe('several names that are free', () => {
     ]);
   });
 
-  it('are refused at once when the list is empty, too long, or holds what is no name', async () => {
+  it('are refused at once when the list is empty, too long, or contains an invalid name', async () => {
     const v = beside();
     const tooMany = Array.from({ length: 65 }, (_, index) => `n${index}`);
     for (const [key, message] of [
@@ -84,8 +84,8 @@ describe('several names that are free', () => {
   });
 });
 
-describe('several names of which somebody else has one', () => {
-  it('are waited for with nothing in hand that comes later', async () => {
+describe('several names of which one is held by another process', () => {
+  it('are waited for in order, without holding later names', async () => {
     const v = beside('b', 'd');
     const taking = v.acquireAll(['a', 'b', 'c', 'd', 'e']);
     await settled();
@@ -99,7 +99,7 @@ describe('several names of which somebody else has one', () => {
     expect((await taking).isHeld).toBe(true);
   });
 
-  it('reject one try with the name that is not to be had, when everything is given back', async () => {
+  it('reject one try with the contended name, after everything is released', async () => {
     const v = beside('b', 'c');
     await expect(v.acquireAll(['a', 'b', 'c', 'd'], { wait: 0 })).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
@@ -124,7 +124,7 @@ describe('several names of which somebody else has one', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('give everything back when their signal aborts', async () => {
+  it('are all released when their signal aborts', async () => {
     const v = beside('b');
     const abort = new AbortController();
     const taking = watch(v.acquireAll(['a', 'b'], { signal: abort.signal }));
@@ -137,16 +137,16 @@ describe('several names of which somebody else has one', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('are not waited for when another one cannot be had at all', async () => {
+  it('are not waited for when another one is unusable', async () => {
     const v = beside('a');
     const { onAcquire } = v.backend;
     v.backend.onAcquire = (request) => (request.name === 'b' ? Promise.reject(unanswered()) : onAcquire(request));
     await expect(v.acquireAll(['a', 'b', 'c'])).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    // What the lost question may have taken is given back as well.
+    // The names that the lost acquire may have taken are released as well.
     expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['b', 'c']);
   });
 
-  it('are given up when one that is there already is lost', async () => {
+  it('are given up when one that was granted already is lost', async () => {
     const v = beside('b');
     v.backend.onRenew = (holds) => holds.map(() => 'lost');
     const taking = watch(v.acquireAll(['a', 'b'], { wait: '1m' }));
@@ -156,7 +156,7 @@ describe('several names of which somebody else has one', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it('are given up on shutdown, which waits until everything is given back', async () => {
+  it('are given up on shutdown, which waits until everything is released', async () => {
     const v = beside('b');
     const taking = watch(v.acquireAll(['a', 'b']));
     await settled();
@@ -169,7 +169,7 @@ describe('several names of which somebody else has one', () => {
 });
 
 describe('the lease of several names', () => {
-  it('that is fixed, and maxHold, count from when the last of them is there', async () => {
+  it('that is fixed, and maxHold, count from the grant of the last of them', async () => {
     for (const [options, reason] of [
       [{ lease: '3s' }, 'expired'],
       [{ maxHold: '3s' }, 'max-hold'],
@@ -188,7 +188,37 @@ describe('the lease of several names', () => {
     }
   });
 
-  it('begins `minHold` when the last of them is there; what is given back before is free at once', async () => {
+  it('that is fixed is whole for each of them, also after a short wait for the last one', async () => {
+    for (const wait of [50, 290, 320]) {
+      const v = beside('b');
+      const taking = v.acquireAll(['a', 'b'], { lease: '3s' });
+      await v.clock.advance(wait);
+      await handOver(v, 'b');
+      const lock = await taking;
+      await v.clock.advance(0);
+      for (const { remaining } of lock.parts) expect(remaining).toBeGreaterThanOrEqual(3_000 - 3 - 2);
+    }
+  });
+
+  it('that is fixed is whole also for the last name, which was handed over for the claim window', async () => {
+    for (const held of [['a'], ['b'], ['a', 'b']]) {
+      const v = beside(...held);
+      const taking = v.acquireAll(['a', 'b'], { lease: '10s' });
+      // Shorter than the time until a lease is renewed.
+      await v.clock.advance(500);
+      for (const name of held) await handOver(v, name);
+      const lock = await taking;
+      await v.clock.advance(9_900);
+      expect([held, lock.isHeld]).toEqual([held, true]);
+      // Each is set to its length once, and not extended.
+      for (const name of lock.keys)
+        expect(v.backend.renewed.filter((renewed) => renewed.name === name).length).toBeLessThanOrEqual(1);
+      await v.clock.advance(100);
+      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    }
+  });
+
+  it('begins `minHold` with the grant of the last of them; names released before are free at once', async () => {
     const v = beside('b');
     await expect(v.acquireAll(['a', 'b'], { wait: 0, minHold: '50s' })).rejects.toMatchObject({ key: 'b' });
     expect(v.backend.released).toEqual([expect.not.objectContaining({ keepUntil: expect.anything() })]);
@@ -205,7 +235,7 @@ describe('the lease of several names', () => {
     ]);
   });
 
-  it('that is fixed costs no renewal when nobody had to be waited for', async () => {
+  it('that is fixed costs no renewal without waiting', async () => {
     const v = beside();
     const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
     await v.clock.advance(2_900);
@@ -213,7 +243,7 @@ describe('the lease of several names', () => {
     expect(v.backend.renewed).toEqual([]);
   });
 
-  it('is renewed by hand for all of them in one call', async () => {
+  it('is renewed with renew() for all of them in one call', async () => {
     const v = beside();
     const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
     await v.clock.advance(2_000);
@@ -233,7 +263,7 @@ describe('several names, one of which is lost', () => {
     return { v, lock: await v.acquireAll(['a', 'b', 'c']) };
   };
 
-  it('are not held any more: everything says so, and names it', async () => {
+  it('are no longer held: every call reports that, and names the lost one', async () => {
     const { v, lock } = await losing();
     let said = 0;
     lock.signal.addEventListener('abort', () => said++);
@@ -248,7 +278,7 @@ describe('several names, one of which is lost', () => {
     expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('say so after a stalled event loop before any timer could', async () => {
+  it('report the loss after a stalled event loop before any timer could', async () => {
     const v = beside();
     const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
     const { signal } = lock;
@@ -257,7 +287,7 @@ describe('several names, one of which is lost', () => {
     expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', key: 'a' });
   });
 
-  it('end good work in the loss', async () => {
+  it('reject work that succeeded', async () => {
     for (const [outcome, onLost, fails] of [
       ['worked', 'throw', true],
       ['worked', 'warn', false],
@@ -286,7 +316,7 @@ describe('several names in a flow', () => {
     scope.run(() => expect(currentLock()).toBeUndefined());
   });
 
-  it('that it holds in part: only what is missing is asked for, waited for, and given back', async () => {
+  it('that it holds in part: only the missing names are requested, waited for, and released', async () => {
     const v = beside('b');
     const outer = await v.enter(['a', 'c']);
     v.backend.log.length = 0;
@@ -305,7 +335,7 @@ describe('several names in a flow', () => {
     });
   });
 
-  it('are refused when the flow has lost one of them, and nothing is kept', async () => {
+  it('are refused when the flow has lost one of them, and no name is kept', async () => {
     const v = beside();
     const outer = await v.enter('b', { lease: '3s' });
     await v.clock.advance(3_000);

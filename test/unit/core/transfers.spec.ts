@@ -16,7 +16,7 @@ const content: TicketContent = {
 const adopt = (v: VirtualClient, options = {}) => v.client.adopt(content, resolveAdoption(options, lockDefaults));
 
 describe('an adoption', () => {
-  it('whose answer is lost is asked for again with the same claim, and nothing is given back', async () => {
+  it('whose reply is lost is sent again with the same claim, and nothing is released', async () => {
     const v = new VirtualClient();
     const replies: Array<() => AdoptReply> = [
       () => {
@@ -33,14 +33,14 @@ describe('an adoption', () => {
     const lock = await adopted;
     expect(lock).toMatchObject({ key: 'a', isHeld: true, fencingToken: content.holds[0]!.fencingToken });
     expect(v.backend.adopted).toHaveLength(3);
-    expect(new Set(v.backend.adopted.map(({ claim }) => claim)).size).toBe(1);
+    expect(new Set(v.backend.adopted.map(({ id: claim }) => claim)).size).toBe(1);
     expect(v.backend.released).toEqual([]);
     await lock.release();
-    expect(v.backend.released).toEqual([{ name: 'a', claim: v.backend.adopted[0]!.claim }]);
+    expect(v.backend.released).toEqual([{ name: 'a', id: v.backend.adopted[0]!.id }]);
     expect(v.clock.pending).toBe(0);
   });
 
-  it('that stays unanswered for `wait` rejects, and is taken back at once and when it can no longer come late', async () => {
+  it('without a reply for `wait` rejects, and is released at once and when it can no longer arrive late', async () => {
     const v = new VirtualClient();
     v.backend.onAdopt = () => {
       throw unanswered();
@@ -51,11 +51,11 @@ describe('an adoption', () => {
     expect(v.backend.released).toHaveLength(1);
     await v.clock.advance(10_000);
     expect(v.backend.released).toHaveLength(2);
-    expect(new Set(v.backend.released.map(({ claim }) => claim))).toEqual(new Set([v.backend.adopted[0]!.claim]));
+    expect(new Set(v.backend.released.map(({ id: claim }) => claim))).toEqual(new Set([v.backend.adopted[0]!.id]));
     expect(v.clock.pending).toBe(0);
   });
 
-  it('that was certainly not executed is given up without a word', async () => {
+  it('that was certainly not executed is given up without a release', async () => {
     const v = new VirtualClient();
     v.backend.onAdopt = () => {
       throw new LockUnavailableError('away');
@@ -67,19 +67,16 @@ describe('an adoption', () => {
     expect(v.clock.pending).toBe(0);
   });
 
-  it.each(['gone', 'taken'] as const)(
-    'that comes too late (%s) holds nothing and gives nothing back',
-    async (reply) => {
-      const v = new VirtualClient();
-      v.backend.onAdopt = () => reply;
-      const reason = reply === 'gone' ? 'expired' : 'adopted';
-      await expect(adopt(v)).rejects.toMatchObject({ code: 'LOCK_LOST', reason, key: 'a' });
-      expect(v.backend.released).toEqual([]);
-      expect(v.clock.pending).toBe(0);
-    },
-  );
+  it.each(['gone', 'taken'] as const)('that comes too late (%s) holds nothing and releases nothing', async (reply) => {
+    const v = new VirtualClient();
+    v.backend.onAdopt = () => reply;
+    const reason = reply === 'gone' ? 'expired' : 'adopted';
+    await expect(adopt(v)).rejects.toMatchObject({ code: 'LOCK_LOST', reason, key: 'a' });
+    expect(v.backend.released).toEqual([]);
+    expect(v.clock.pending).toBe(0);
+  });
 
-  it('whose lease was over before it was heard is none, and nothing that the shutdown waits for', async () => {
+  it('whose lease ended before its reply arrived is refused, and the shutdown does not wait for it', async () => {
     const v = new VirtualClient();
     v.backend.onAdopt = () => ({ validUntil: v.clock.now() });
     await expect(adopt(v)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
@@ -104,7 +101,24 @@ describe('an adoption', () => {
     expect(v.backend.adopted).toHaveLength(length);
   });
 
-  it('ends at maxHold like any hold, and is given back when its work ends', async () => {
+  it('that is pending at the shutdown is released before the connections end, and rejects', async () => {
+    const v = new VirtualClient();
+    const answer = deferred<AdoptReply>();
+    v.backend.onAdopt = () => answer.promise;
+    const adopted = watch(adopt(v));
+    await settled();
+    const end = watch(v.client.shutdown(1_000));
+    await v.clock.advance(100);
+    expect([end.state, v.backend.closed]).toEqual(['pending', false]);
+    answer.resolve({ validUntil: v.clock.now() + 300_000 });
+    await v.clock.advance(0);
+    expect(adopted).toMatchObject({ state: 'rejected', reason: { code: 'LOCK_UNAVAILABLE' } });
+    expect(v.backend.released).toEqual([{ name: 'a', id: v.backend.adopted[0]!.id }]);
+    expect([end.state, v.backend.closed]).toEqual(['resolved', true]);
+    expect(v.clock.pending).toBe(0);
+  });
+
+  it('ends at maxHold like any hold, and is released when its work ends', async () => {
     const v = new VirtualClient();
     const lock = await adopt(v, { lease: 900, renew: true, maxHold: 2_000 });
     await v.clock.advance(2_000);
@@ -116,7 +130,7 @@ describe('an adoption', () => {
 });
 
 describe('a hold that was exported', () => {
-  it('is held on when the backend does not answer, or says that it is lost', async () => {
+  it('stays held when the export gets no reply, and is lost when the backend says so', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a');
     v.backend.onRenew = () => ['unanswered'];
@@ -126,7 +140,7 @@ describe('a hold that was exported', () => {
     await expect(lock.export()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
   });
 
-  it('is not exported when it was released, exported or entered again while the backend was asked', async () => {
+  it('is not exported when it was released, exported or re-entered while the request was pending', async () => {
     const v = new VirtualClient();
     const answers = [deferred<void>(), deferred<void>(), deferred<void>()];
     let asked = 0;
@@ -150,14 +164,14 @@ describe('a hold that was exported', () => {
     expect(v.backend.released).toEqual([]);
   });
 
-  it('is given back by nothing that still comes for its claim: a message, or a question that fails late', async () => {
+  it('is not released by late events of its claim: a message, or an acquire that fails late', async () => {
     const v = new VirtualClient();
     const late = deferred<AcquireReply>();
     const another = await v.acquire('b');
     v.letWait();
     const waiting = v.acquire('a', { wait: '1m' });
     await settled();
-    // Asks again, and is granted by a message while that question is under way.
+    // Asks again, and is granted by a message while that acquire is pending.
     v.backend.onAcquire = () => late.promise;
     v.backend.events.recovered('messages');
     await settled();
@@ -172,16 +186,16 @@ describe('a hold that was exported', () => {
     await v.clock.advance(1_000);
     expect(v.backend.released).toEqual([]);
     expect(readTicket(ticket).holds).toEqual([
-      { name: 'a', claim: v.backend.acquired.at(-1)!.claim, fencingToken: lock.fencingToken },
+      { name: 'a', claim: v.backend.acquired.at(-1)!.id, fencingToken: lock.fencingToken },
     ]);
-    // Its lease is over: what comes now for that claim is given back as ever.
+    // Its lease is over: a grant that now comes for that claim is released as usual.
     await v.clock.advance(120_000);
     const left = v.backend.acquired.at(-1)!;
     v.backend.onAcquire = (request) => v.backend.grant(request.lease);
     await (await v.acquire('c')).export();
     v.push({ claim: left });
     await settled();
-    expect(v.backend.released.at(-1)).toMatchObject({ name: 'a', claim: left.claim });
+    expect(v.backend.released.at(-1)).toMatchObject({ name: 'a', id: left.id });
   });
 
   it('does not keep its client from shutting down, and leaves no timer', async () => {
@@ -194,7 +208,7 @@ describe('a hold that was exported', () => {
 });
 
 describe('a ticket', () => {
-  it('is one word of text that says all again', () => {
+  it('is one word of text that can be read back', () => {
     const ticket = writeTicket(content);
     expect(ticket).toMatch(/^lock-ticket:1:[\w-]+$/);
     expect(readTicket(ticket)).toEqual(content);
@@ -203,7 +217,7 @@ describe('a ticket', () => {
     expect(readTicket(writeTicket(permits))).toEqual(permits);
   });
 
-  it('is refused when it is none, was cut or changed; and is shown to nobody', () => {
+  it('is refused when it is invalid, cut or changed, and is not shown in the error', () => {
     const ticket = writeTicket(content);
     const made = (value: unknown) => `lock-ticket:1:${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
     const hold = ['a', 'c.h.1:0', 1];
@@ -241,7 +255,7 @@ describe('a ticket', () => {
     }
   });
 
-  it('is looked at, and options are, before anything is sent', () => {
+  it('is checked, with the options, before anything is sent', () => {
     expect(() => resolveAdoption({ minHold: 5 } as object, lockDefaults)).toThrow(
       expect.objectContaining({ code: 'LOCK_CONFIGURATION' }),
     );

@@ -7,11 +7,11 @@ import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 const snapshotOf = (claim: string): HolderSnapshot => {
-  return { claim, fencingToken: 1, heldFor: 10, leaseLeft: 20_000, state: 'full', permits: 1 };
+  return { id: claim, fencingToken: 1, heldFor: 10, leaseLeft: 20_000, state: 'held', permits: 1 };
 };
 const [first, second] = ['first.web.1:0:Report.daily', 'second.web.2:0:Report.weekly'] as const;
 
-/** Views on a backend that tells of these holders, and takes the lock from whom it is told to. */
+/** Views on a backend that shows these holders, and revokes the holds that it gets. */
 const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string[][], holds = [] as Hold[] } = {}) => {
   const clock = new VirtualClock();
   const log = new KeptLog();
@@ -26,13 +26,13 @@ const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string
 };
 
 describe('a forced release', () => {
-  it('that came too late has taken nothing, says so, and is written down nowhere', async () => {
+  it('that came too late revokes nothing, returns false, and is not logged', async () => {
     const { log, views } = viewsOf([first], { revoked: [] });
     expect(await views.forceRelease('a')).toBe(false);
     expect(log.lines).toEqual([]);
   });
 
-  it('names those who lost the lock by it, not those who were seen and had ended by then', async () => {
+  it('names the holders that it revoked, not holders that were seen but had ended by then', async () => {
     const { log, views } = viewsOf([first, second], { revoked: [second] });
     expect(await views.forceRelease('a')).toBe(true);
     expect(log.lines).toHaveLength(1);
@@ -40,14 +40,14 @@ describe('a forced release', () => {
     expect(log.lines[0]).not.toContain('Report.daily');
   });
 
-  it('of a lock of the own process names who has it by now, whoever asked for it', async () => {
+  it('of a lock of its own process names the current holder, not the method that requested it', async () => {
     const lost: string[] = [];
     const holds: Hold[] = [];
     const lose = (reason: string): void => {
       lost.push(reason);
       holds.length = 0;
     };
-    const hold = { claim: { claim: first }, fencingToken: 7, acquiredAt: 0, where: 'Report.monthly', lose };
+    const hold = { claim: { id: first }, fencingToken: 7, acquiredAt: 0, where: 'Report.monthly', lose };
     holds.push(hold as unknown as Hold);
     const { log, views } = viewsOf([first], { holds });
     expect((await views.inspect('a')).holders).toMatchObject([{ method: 'Report.monthly', fencingToken: 7 }]);
@@ -58,7 +58,7 @@ describe('a forced release', () => {
 });
 
 describe('a list', () => {
-  it('tells a name once, however often the backend comes across it', async () => {
+  it('contains a name once, even if the backend finds it several times', async () => {
     const { views } = viewsOf([], { listed: [['a', 'b', 'a'], [], ['b', 'c']] });
     const names: string[] = [];
     for await (const name of views.list()) names.push(name);

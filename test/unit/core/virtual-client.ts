@@ -15,8 +15,8 @@ export class VirtualClient {
   readonly log = new KeptLog();
   readonly client: LockClient;
 
-  constructor({ maxWaiters = 1000, maxLocalHandoffs = 16 } = {}) {
-    const settings = { defaults: lockDefaults, maxWaiters, maxLocalHandoffs };
+  constructor({ maxWaiters = 1000 } = {}) {
+    const settings = { defaults: lockDefaults, maxWaiters };
     this.client = new LockClient(this.backend, settings, this.log, this.clock);
     void this.client.start();
   }
@@ -33,7 +33,7 @@ export class VirtualClient {
     return this.client.enter(key, resolveOptions(options, lockDefaults));
   }
 
-  /** From now on the backend lets everybody wait, and is asked again in 5 s. */
+  /** From now on the backend replies 'wait', with an askAt in 5 s. */
   letWait(): void {
     this.backend.onAcquire = () => ({ status: 'queued', askAt: this.clock.now() + 5_000 });
   }
@@ -41,12 +41,12 @@ export class VirtualClient {
   /** A message that the lock was granted to this claim (default: the last one that asked). */
   push({ claim = this.backend.acquired.at(-1)!, lease = 3_000, bounded = true, token = 9_000_000 } = {}): void {
     const validUntil = bounded ? this.clock.now() + lease : undefined;
-    const { name, claim: id } = claim;
-    this.backend.events.granted({ name, claim: id, fencingToken: token, tokensUntil: token, validUntil });
+    const { name, id } = claim;
+    this.backend.events.granted({ name, id, fencingToken: token, tokensUntil: token, validUntil });
   }
 }
 
-/** What became of a promise so far. */
+/** The state of a promise so far. */
 export function watch(promise: Promise<unknown>): { state: 'pending' | 'resolved' | 'rejected'; reason?: unknown } {
   const seen: ReturnType<typeof watch> = { state: 'pending' };
   promise.then(

@@ -73,7 +73,7 @@ describe('docs/errors.md', () => {
     expect(reasons.sort()).toEqual(members('LockLostReason'));
   });
 
-  it('names class and HTTP status of every code as LockErrorFilter answers them', () => {
+  it('names class and HTTP status of every code, as LockErrorFilter sends them', () => {
     jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     for (const { code, type, http } of codes) {
       const reply = jest.fn();
@@ -84,7 +84,7 @@ describe('docs/errors.md', () => {
       });
       const host = { getType: () => 'http', switchToHttp: () => ({ getResponse: () => ({}) }) };
       filter.catch(error, host as unknown as ArgumentsHost);
-      expect([error.code, reply.mock.calls[0]?.[2]]).toEqual([code, http]);
+      expect([error.code, error.statusCode, reply.mock.calls[0]?.[2]]).toEqual([code, http, http]);
     }
     jest.restoreAllMocks();
   });

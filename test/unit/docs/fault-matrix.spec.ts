@@ -1,41 +1,67 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { FAULTS, rowsOf, table, untested } from '../../../scripts/write-faults.mjs';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const read = (path: string): string => readFileSync(root + path, 'utf8');
+const folder = new URL('../../fault/', import.meta.url);
+const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 
-interface Row {
-  readonly fault: number;
-  readonly file: string;
-  readonly title: string;
-}
+describe('scripts/write-faults.mjs', () => {
+  it('reads fault, title and properties from the comment above a test, with or without a table of cases', () => {
+    const text = `
+      // Fault 1: I1, I5 lost
+      it("tells its holder's name", () => {});
+      // Fault 6: I3 (one command)
+      it.each([['a', f(1)]])(
+        'keeps %s (\\'b\\')',
+        () => {},
+      );
+    `;
+    expect(rowsOf('links', text)).toEqual({
+      rows: [
+        { fault: 1, name: 'links', title: "tells its holder's name", asserts: 'I1, I5 lost' },
+        { fault: 6, name: 'links', title: "keeps %s ('b')", asserts: 'I3 (one command)' },
+      ],
+      problems: [],
+    });
+  });
 
-const matrix = read('docs/verification.md').split('\n## The fault matrix\n')[1]!.split('\n## ')[0]!;
-const rows = [...matrix.matchAll(/^\| (\d+) +\|[^|]*\| `([\w-]+)` +\| (.+?) +\| [^|]* \|$/gm)].map(
-  ([, fault, file, title]): Row => ({ fault: Number(fault), file: `test/fault/${file}.spec.ts`, title: title! }),
-);
+  it('writes the name of a fault once, and its tests in the order of the files', () => {
+    const row = { fault: 2, name: 'links', title: 'first', asserts: 'I1' };
+    expect(table([row, { ...row, name: 'outage', title: 'second' }]).split('\n')).toEqual([
+      '| # | Fault | File | Test | Asserts |',
+      '| --- | --- | --- | --- | --- |',
+      `| 2 | ${FAULTS[1]} | \`links\` | first | I1 |`,
+      '| 2 | | `outage` | second | I1 |',
+    ]);
+  });
 
-/** Titles as they stand in a spec, as literals of `it` and `it.each`. */
-const titles = (file: string): string[] =>
-  [...read(file).matchAll(/(?:\bit|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"([^"\n]*)")/g)].map(
-    ([, single, double]) => single ?? double!,
-  );
+  it.each([
+    ['stands above no test', '// Fault 1: I1\nconst a = 1;', /Fault 1 stands above no test/],
+    ['names a fault that is not listed', "// Fault 99: I1\nit('a', f);", /Fault 99 is not in the list/],
+    ['names no property', "// Fault 1: lost\nit('a', f);", /'lost' names no property/],
+  ])('refuses a comment that %s', (_what, text, problem) => {
+    expect(rowsOf('links', text).problems).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it('reports a fault without a test', () => {
+    const all = FAULTS.map((_, index) => ({ fault: index + 1 }));
+    expect(untested(all)).toEqual([]);
+    expect(untested(all.slice(1))).toEqual([`no test for: ${FAULTS[0]}`]);
+  });
+});
 
 describe('the fault matrix of docs/verification.md', () => {
-  it('has a test for each of the 37 faults', () => {
-    const faults = Array.from({ length: 37 }, (_, index) => index + 1);
-    expect([...new Set(rows.map(({ fault }) => fault))]).toEqual(faults);
+  const files = readdirSync(folder).filter((file) => file.endsWith('.spec.ts') && read(file).includes('// Fault '));
+
+  it('lists 37 faults', () => {
+    expect(FAULTS).toHaveLength(37);
+    expect(files.length).toBeGreaterThan(10);
   });
 
-  it.each(rows)('fault $fault: $file has the test “$title”', ({ file, title }) => {
-    expect(titles(file)).toContain(title);
-  });
-
-  it.each([...new Set(rows.map(({ file }) => file))])('%s looks for leftovers and unhandled rejections', (file) => {
+  it.each(files)('%s checks for leftovers and unhandled rejections', (file) => {
     // Both fixtures of one-redis.ts do.
     const looks = /\bexpectNoLeftovers\(\)|\boneRedis\(\(|\bredisOfEachTest\(\)|\.unhandled\)\.toEqual\(\[\]\)/;
     expect(read(file)).toMatch(looks);
-    expect(read('test/fault/support/one-redis.ts').match(/\bexpectNoLeftovers\(\);/g)).toHaveLength(2);
+    expect(read('support/one-redis.ts').match(/\bexpectNoLeftovers\(\);/g)).toHaveLength(2);
   });
 });

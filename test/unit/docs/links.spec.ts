@@ -4,13 +4,18 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const pages = [
-  'README.md',
-  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join('docs', file)),
-];
-const read = (page: string): string => readFileSync(join(root, page), 'utf8');
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const filesIn = (directory: string, extension: string): string[] =>
+  readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(extension))
+    .map((file) => join(directory, file));
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'sample/README.md', ...filesIn('docs', '.md')];
+const sources = filesIn('lib', '.ts');
+
+/** Links that npm and users of the package follow. */
+const repository =
+  /https:\/\/(?:github\.com|raw\.githubusercontent\.com)\/nestjs-redis-lock\/nestjs-redis-lock\/(?:(?:blob|tree)\/)?main\/([\w./-]*\w)(?:#([\w-]+))?/g;
 
 /** The anchors of a page, as GitHub makes them from its headings. */
 const anchors = (page: string): string[] =>
@@ -20,24 +25,97 @@ const anchors = (page: string): string[] =>
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+const leads = (target: string, anchor: string | undefined): boolean =>
+  existsSync(join(root, target)) && (anchor === undefined || anchors(target).includes(anchor));
 
 describe('README and docs', () => {
   it.each(pages)('%s links to pages and headings that exist', (page) => {
     const broken = [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
-      .filter(([, path, anchor]) => {
-        const target = path === '' ? page : join(dirname(page), path!);
-        return !existsSync(join(root, target)) || (anchor !== undefined && !anchors(target).includes(anchor));
-      })
+      .filter(([, path, anchor]) => !leads(path === '' ? page : join(dirname(page), path!), anchor))
       .map(([link]) => link);
     expect(broken).toEqual([]);
   });
 
   it.each(pages)('%s names files that exist', (page) => {
-    const named = [...read(page).matchAll(/`((?:test|lib|sample|scripts|docs)\/[\w./-]+)`/g)].map((match) => match[1]!);
+    const named = [...read(page).matchAll(/`((?:test|lib|sample|scripts|docs|examples)\/[\w./-]+)`/g)].map(
+      ([, file]) => file!,
+    );
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  it('the README has fewer than 200 lines', () => {
-    expect(read('README.md').split('\n').length).toBeLessThan(200);
+  it.each(pages)('%s cites titles that are in the file it names', (page) => {
+    const missing: string[] = [];
+    const cite = (file: string, titles: string): void => {
+      for (const [, title] of titles.matchAll(/'([^']+)'/g))
+        if (!read(file).includes(title!)) missing.push(`${title} in ${file}`);
+    };
+    // `file` ('a title', 'another one')
+    for (const [, file, titles] of read(page).matchAll(/`((?:test|lib)\/[\w./-]+\.ts)` \(('[^)]+')\)/g))
+      cite(file!, titles!);
+    // A column of titles under 'Shown by (`file`)'. A cell may name a file of its own.
+    for (const [, file, rows] of read(page).matchAll(/\| Shown by \(`([^`]+)`\) \|\n(?:\|[ |-]+\n)((?:\|.*\n)+)/g)) {
+      for (const cell of rows!
+        .trim()
+        .split('\n')
+        .map((row) => row.split('|').at(-2)!))
+        if (!cell.includes('`')) cite(file!, cell);
+    }
+    expect(missing).toEqual([]);
+  });
+
+  it.each(pages)('%s has tables without padding, so that a longer cell changes one line', (page) => {
+    const rows = read(page).match(/^\|.*\|$/gm) ?? [];
+    expect(rows.filter((row) => /[^|] {2,}\||-{4,} *\|/.test(row.replaceAll(/`[^`]*`/g, 'code')))).toEqual([]);
+  });
+
+  it.each([...pages, ...sources])('%s has absolute links that lead to files and headings of the repository', (file) => {
+    const broken = [...read(file).matchAll(repository)].filter(([, path, anchor]) => !leads(path!, anchor));
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe('docs/adr', () => {
+  const decisions = filesIn('docs/adr', '.md').filter((file) => !file.endsWith('README.md'));
+
+  it('has an index with a line for each decision', () => {
+    const listed = [...read('docs/adr/README.md').matchAll(/^\| \[(\d{4})\]\((\1-[\w-]+\.md)\) \|/gm)];
+    expect(listed.map(([, , file]) => join('docs/adr', file!))).toEqual(decisions.toSorted());
+  });
+
+  it.each(decisions)('%s has number, status, date, context, decision and consequences, in at most 40 lines', (file) => {
+    const text = read(file);
+    const number = /\/(\d{4})-/.exec(file)![1]!;
+    expect(text).toMatch(new RegExp(`^# ${number}: .+\n\n(Accepted|Replaced by .+), \\d{4}-\\d{2}-\\d{2}\\.`));
+    expect(text.match(/^## .+$/gm)).toEqual(['## Context', '## Decision', '## Consequences']);
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('what is published', () => {
+  it('has a README without relative links: npm shows it, and the tarball has no docs', () => {
+    expect([...read('README.md').matchAll(/\]\((?!https:)[^)]*\)|\]\[|<(?:a|img)\b/g)].map(([link]) => link)).toEqual(
+      [],
+    );
+  });
+
+  it('names pages of docs in comments and messages by their address', () => {
+    const bare = sources.flatMap((file) =>
+      [
+        ...read(file)
+          .replaceAll(/https:\S+/g, '')
+          .matchAll(/.*(?:\bdocs\/|\.md\b).*/g),
+      ].map(([line]) => `${file}: ${line.trim()}`),
+    );
+    expect(bare).toEqual([]);
+  });
+
+  it('leads to the repository from package.json', () => {
+    const { repository: given, homepage, bugs } = JSON.parse(read('package.json')) as Record<string, unknown>;
+    const address = 'https://github.com/nestjs-redis-lock/nestjs-redis-lock';
+    expect({ given, homepage, bugs }).toEqual({
+      given: { type: 'git', url: `git+${address}.git` },
+      homepage: `${address}#readme`,
+      bugs: `${address}/issues`,
+    });
   });
 });

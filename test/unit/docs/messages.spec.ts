@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -6,11 +7,27 @@ import { describe, expect, it } from '@jest/globals';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 describe('docs/messages.md', () => {
-  it('shows every message as the code has it, and no message stands outside of a catalogue', () => {
+  it('shows every message as the code has it, and no message is outside of a catalogue', () => {
     const { stderr, status } = spawnSync(process.execPath, [join(root, 'scripts/write-messages.mjs'), '--check'], {
       encoding: 'utf8',
     });
     // npm run docs:messages writes the page.
     expect([stderr, status]).toEqual(['', 0]);
+  });
+});
+
+describe('docs/diagnostics.md', () => {
+  const page = readFileSync(join(root, 'docs/diagnostics.md'), 'utf8');
+  const messages = readFileSync(join(root, 'docs/messages.md'), 'utf8');
+  const lines = [...page.matchAll(/^\| (?:error|warn|log) \| `([^`]+)` \|/gm)].map(([, line]) => line!);
+
+  it('has lines of the log', () => {
+    expect(lines.length).toBeGreaterThan(4);
+  });
+
+  it.each(lines)('shows a line as the code writes it: %s', (line) => {
+    const escaped = line.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+    const shown = new RegExp(`^\\| \`(?:‹where›: )?${escaped.join('.*')}`);
+    expect(messages.split('\n').some((row) => shown.test(row))).toBe(true);
   });
 });

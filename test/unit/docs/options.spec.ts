@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import ms, { type StringValue } from 'ms';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { defaults, least } from '../../../lib/core/defaults.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import { readLockOptions } from '../../../lib/decorators/distributed-lock.options.js';
-import { quorumDefaults } from '../../../lib/backends/quorum/index.js';
-import { RedisLockModule } from '../../../lib/redis-lock.module.js';
-import { defaultNodeTimeout } from '../../../lib/redis-lock-quorum.options.js';
-import { moduleDefaults, resolveModuleOptions } from '../../../lib/redis-lock.options.js';
+import { readLockOptions } from '../../../lib/method/distributed-lock.options.js';
+import { RedisLockModule } from '../../../lib/module/redis-lock.module.js';
+import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
 import { KeptLog } from '../../support/kept-log.js';
 
 interface Row {
@@ -30,7 +29,7 @@ function table(heading: string): Map<string, Row> {
   return rows;
 }
 
-/** What the code says it knows, from its answer to an option that nobody would write. */
+/** The options of the code, from its error for an unknown option. */
 function known(refuse: () => unknown): string[] {
   try {
     refuse();
@@ -51,8 +50,6 @@ function value(cell: string): unknown {
   if (string === undefined) return JSON.parse(code);
   return /^\d/.test(string) ? ms(string as StringValue) : string;
 }
-
-const redisOption = (options: object) => new RedisBackend({ ...options, log: new KeptLog() });
 
 const nodes = [1, 2, 3].map((host) => `redis://${host}`);
 const quorumOption = (options: object) => resolveModuleOptions({ quorum: { nodes, ...options } });
@@ -83,26 +80,40 @@ describe('docs/options.md', () => {
   });
 
   it('states the defaults of the code, all of them', () => {
-    const backend = redisOption({});
-    const { keys, connection } = backend as unknown as { keys: { register: string }; connection: { address: string } };
-    const { lease, wait, maxHold, fairness, onLost } = lockDefaults;
+    const { minHold, nodeTimeout, restartGuard, ...ofModule } = defaults;
+    const { connection } = new RedisBackend({ log: new KeptLog() });
     const code: Record<string, unknown> = {
-      ...moduleDefaults,
-      ...{ lease, wait, maxHold, fairness, onLost },
-      commandTimeout: backend.commandTimeout,
-      poll: backend.poll,
-      keyPrefix: keys.register.replace('token-register', ''),
+      ...ofModule,
       redis: `redis://${connection.address}`,
       isGlobal: RedisLockModule.forRoot().global,
+      checkNesting: resolveModuleOptions({}).checkNesting,
     };
-    const apart = ['backend', 'name', 'cluster', 'quorum', 'replicas'];
-    const documented = [...inModule].filter(([name]) => !apart.includes(name));
-    code['checkNesting'] = resolveModuleOptions({}).checkNesting;
-    expect(Object.fromEntries(documented.map(([name, row]) => [name, value(row.default)]))).toEqual(code);
-    const ofQuorum = [...inQuorum].filter(([name]) => name !== 'nodes');
-    expect(Object.fromEntries(ofQuorum.map(([name, row]) => [name, value(row.default)]))).toEqual({
-      ...quorumDefaults,
-      nodeTimeout: defaultNodeTimeout,
+    const documented = (rows: Map<string, Row>, apart: string[]) =>
+      Object.fromEntries(
+        [...rows].filter(([name]) => !apart.includes(name)).map(([name, row]) => [name, value(row.default)]),
+      );
+    expect(documented(inModule, ['backend', 'name', 'cluster', 'quorum', 'replicas'])).toEqual(code);
+    expect(documented(inQuorum, ['nodes'])).toEqual({ nodeTimeout, restartGuard });
+    expect(value(inCall.get('minHold')!.default)).toBe(minHold);
+  });
+
+  it('states what the module makes of no options at all', () => {
+    const { defaults: ofCalls, ...resolved } = resolveModuleOptions({});
+    const { redis: url, ...stated } = Object.fromEntries(
+      [...inModule].flatMap(([name, row]) => (/^(`|none$)/.test(row.default) ? [[name, value(row.default)]] : [])),
+    );
+    expect(url).toBe('redis://127.0.0.1:6379');
+    const none = { backend: undefined, redis: undefined, cluster: undefined, quorum: undefined, replicas: undefined };
+    const { lease, wait, maxHold, fairness, onLost } = ofCalls;
+    expect({ ...stated, ...none }).toEqual({
+      ...resolved,
+      ...none,
+      lease,
+      wait,
+      maxHold,
+      fairness,
+      onLost,
+      isGlobal: true,
     });
   });
 
@@ -121,25 +132,16 @@ describe('docs/options.md', () => {
       expect([name, least - 1, accepted(() => resolve({ [name]: least - 1 }))]).toEqual([name, least - 1, false]);
     };
     const withMinimum = (rows: Map<string, Row>) => [...rows].filter(([, row]) => row.minimum !== '–');
-    for (const [name, row] of withMinimum(inModule)) {
-      check(name, row, name === 'commandTimeout' || name === 'poll' ? redisOption : resolveModuleOptions);
-    }
+    for (const [name, row] of withMinimum(inModule)) check(name, row, resolveModuleOptions);
     for (const [name, row] of withMinimum(inQuorum)) check(name, row, quorumOption);
     for (const [name, row] of withMinimum(inCall)) {
       const beside = name === 'permits' ? { limit: 9 } : {};
       check(name, row, (options) => resolveOptions({ ...beside, ...options }, lockDefaults));
     }
     // Every number has a minimum, so none was left out above.
-    const numbers = [
-      'commandTimeout',
-      'lease',
-      'maxHold',
-      'maxLocalHandoffs',
-      'maxWaiters',
-      'poll',
-      'shutdownTimeout',
-      'wait',
-    ];
+    const stated = [...inModule, ...inQuorum, ...inCall].filter(([, row]) => row.minimum !== '–');
+    expect(Object.fromEntries(stated.map(([name, row]) => [name, value(row.minimum)]))).toEqual(least);
+    const numbers = ['commandTimeout', 'lease', 'maxHold', 'maxWaiters', 'poll', 'shutdownTimeout', 'wait'];
     expect(
       withMinimum(inModule)
         .map(([name]) => name)
@@ -149,7 +151,7 @@ describe('docs/options.md', () => {
       withMinimum(inQuorum)
         .map(([name]) => name)
         .sort(),
-    ).toEqual(['driftFactor', 'nodeTimeout', 'restartGuard', 'retryDelay']);
+    ).toEqual(['nodeTimeout', 'restartGuard']);
     expect(
       withMinimum(inCall)
         .map(([name]) => name)
@@ -157,7 +159,7 @@ describe('docs/options.md', () => {
     ).toEqual(['lease', 'limit', 'maxHold', 'minHold', 'permits', 'wait']);
   });
 
-  it('says of a call which defaults are the module’s', () => {
+  it('says which defaults of a call are those of the module', () => {
     const odd = {
       lease: 77,
       wait: 78,

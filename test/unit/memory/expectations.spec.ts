@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { expect as ours, thrownBy } from '../../../lib/testing/conformance/expectations.js';
-import { globalFramework } from '../../../lib/testing/conformance/test-framework.js';
+import { expect as ours, thrownBy } from '../../../conformance/expectations.js';
+import { globalFramework } from '../../../conformance/test-framework.js';
 
 const reason = new Error('x');
 const rejected = (): Promise<never> => Promise.reject(reason);
@@ -19,12 +19,12 @@ describe("the suite's own expectations", () => {
     ['toBeLessThan', () => ours(1).toBeLessThan(2), () => ours(1).toBeLessThan(1)],
     ['toBeLessThanOrEqual', () => ours(1).toBeLessThanOrEqual(1), () => ours(2).toBeLessThanOrEqual(1)],
     ['a comparison with NaN', () => ours(1).toBeLessThan(2), () => ours(Number.NaN).toBeLessThan(1)],
-  ])('%s lets right values pass and no other', (_name, right, wrong) => {
+  ])('%s accepts right values and no others', (_name, right, wrong) => {
     expect(right).not.toThrow();
     expect(wrong).toThrow();
   });
 
-  it('rejects.toBe and rejects.toMatchObject want a rejection, and that one', async () => {
+  it('rejects.toBe and rejects.toMatchObject require a rejection with that value', async () => {
     await ours(rejected()).rejects.toBe(reason);
     await ours(rejected()).rejects.toMatchObject({ message: 'x' });
     await expect(ours(rejected()).rejects.toBe(new Error('x'))).rejects.toThrow();
@@ -33,7 +33,7 @@ describe("the suite's own expectations", () => {
     await expect(ours(Promise.resolve()).rejects.toMatchObject({})).rejects.toThrow(/expected a rejection/);
   });
 
-  it('thrownBy answers what was thrown, and fails when nothing was', () => {
+  it('thrownBy returns what was thrown, and fails when nothing was', () => {
     expect(
       thrownBy(() => {
         throw reason;
@@ -44,7 +44,7 @@ describe("the suite's own expectations", () => {
 });
 
 describe('the framework of the suite', () => {
-  it('is found by its global functions; without them the error says what to give', () => {
+  it('is found by its global functions; without them the error says what to pass', () => {
     expect(globalFramework()).toMatchObject({ describe: expect.any(Function), it: expect.any(Function) });
     const { afterEach } = globalThis as { afterEach?: unknown };
     try {

@@ -11,22 +11,23 @@ beforeEach(() => {
   told = [];
   table = new LockTable(() => now, {
     hears: () => true,
-    publish: (_client, { claim }) => told.push(`granted ${claim}`),
-    revoked: (_client, { claim }) => told.push(`revoked ${claim}`),
+    publish: (_client, { id: claim }) => told.push(`granted ${claim}`),
+    revoked: (_client, { id: claim }) => told.push(`revoked ${claim}`),
+    freeAfter: (_client, { id: claim }, rest) => told.push(`${claim} asks after ${rest}`),
   });
 });
 
 const ask = (claim: string) =>
   table.acquire({
-    ...{ name, claim, kind: 'exclusive', permits: 1, limit: 0, lease: 20_000, reserve: 0, patience: 10_000 },
+    ...{ name, id: claim, kind: 'exclusive', permits: 1, limit: 0, lease: 20_000, reserve: 0, patience: 10_000 },
   });
 const look = () => {
   const { holders, waiters } = table.snapshot(name, 10);
-  return { holders: holders.map(({ claim }) => claim), waiters: waiters.map(({ claim }) => claim) };
+  return { holders: holders.map(({ id: claim }) => claim), waiters: waiters.map(({ id: claim }) => claim) };
 };
 
 describe('the lock table in memory', () => {
-  it('tells of no waiter that has not asked for longer than its patience', () => {
+  it('lists no waiter that has not asked for longer than its patience', () => {
     ask('a:0');
     ask('b:0');
     now += 10_000;
@@ -35,7 +36,7 @@ describe('the lock table in memory', () => {
     expect(look()).toEqual({ holders: ['a:0'], waiters: [] });
   });
 
-  it('tells whom it takes a lock from, and lets nobody wait on who was handed it and has not been heard of', () => {
+  it('notifies a revoked holder, and grants the lock to the next waiter if a new holder never confirms', () => {
     ask('a:0');
     ask('b:0');
     table.release(name, 'a:0');
@@ -45,21 +46,21 @@ describe('the lock table in memory', () => {
     expect(look()).toEqual({ holders: [], waiters: [] });
   });
 
-  it('moves no hold that was given up and is only kept (minHold)', () => {
+  it('moves no hold that was released and is only kept by minHold', () => {
     ask('a:0');
     const [{ fencingToken } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
     table.release(name, 'a:0', 5_000);
-    const adoption = { name, claim: 'b:0', from: 'a:0', fencingToken, lease: 20_000, giveUpAt: 0 };
+    const adoption = { name, id: 'b:0', from: 'a:0', fencingToken, lease: 20_000, giveUpAt: 0 };
     expect(['gone', 'taken']).toContain(table.adopt(adoption));
     expect(look().holders).toEqual(['a:0']);
   });
 
-  it('moves a hold with a later token of its block, and answers the same when it is asked again', () => {
+  it('moves a hold with a later token of its block, and returns the same for a repeated move', () => {
     ask('a:0');
     const [{ fencingToken: token } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
-    table.renew({ name, claim: 'a:0', fencingToken: token, lease: 20_000, reserve: 5 });
-    const adoption = { name, claim: 'b:0', from: 'a:0', fencingToken: token + 2, lease: 20_000, giveUpAt: 0 };
+    table.renew({ name, id: 'a:0', fencingToken: token, lease: 20_000, reserve: 0, least: token + 5 });
+    const adoption = { name, id: 'b:0', from: 'a:0', fencingToken: token + 2, lease: 20_000, giveUpAt: 0 };
     for (let times = 0; times < 2; times++) expect(table.adopt(adoption)).toEqual({ rest: 20_000 });
-    expect(table.snapshot(name, 0).holders).toMatchObject([{ claim: 'b:0', fencingToken: token + 2 }]);
+    expect(table.snapshot(name, 0).holders).toMatchObject([{ id: 'b:0', fencingToken: token + 2 }]);
   });
 });

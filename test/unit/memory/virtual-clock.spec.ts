@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it, jest } from '@jest/globals';
 import { nextTurn } from '../../../lib/backends/memory/turns.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 
 describe('a virtual clock', () => {
-  it('stands still by itself, and runs what falls due at its time and in order', async () => {
+  it('does not move by itself, and runs timers at their time and in order', async () => {
     const clock = new VirtualClock();
     const ran: Array<[string, number]> = [];
     const start = clock.now();
@@ -27,7 +28,7 @@ describe('a virtual clock', () => {
     expect(clock.pending).toBe(1);
   });
 
-  it('lets settle what a timer started before time goes on, answers of the memory backend included', async () => {
+  it('lets work started by a timer settle before time goes on, including replies of the memory backend', async () => {
     const clock = new VirtualClock();
     const seen: number[] = [];
     const start = clock.now();
@@ -42,7 +43,7 @@ describe('a virtual clock', () => {
     expect(seen).toEqual([10, 20]);
   });
 
-  it('runs nothing that was stopped', async () => {
+  it('runs no stopped timer', async () => {
     const clock = new VirtualClock();
     let runs = 0;
     clock.timer(10, () => runs++)();
@@ -50,7 +51,7 @@ describe('a virtual clock', () => {
     expect([runs, clock.pending]).toEqual([0, 0]);
   });
 
-  it('stalls: time is over and nothing could run; what was due runs afterwards', async () => {
+  it('stalls: time passes and no timer runs; due timers run afterwards', async () => {
     const clock = new VirtualClock();
     const start = clock.now();
     const seen: number[] = [];
@@ -73,7 +74,7 @@ describe('a virtual clock', () => {
     expect(clock.pending).toBe(1);
   });
 
-  it('`until` says so when a promise hangs', async () => {
+  it('`until` reports a hanging promise', async () => {
     const clock = new VirtualClock();
     const tick = (): void => void clock.timer(1000, tick);
     tick();
@@ -82,7 +83,47 @@ describe('a virtual clock', () => {
     );
   });
 
-  it('says so when timers go on and no time passes', async () => {
+  it('`until` reports a hanging promise that does not depend on virtual time, and never waits forever', async () => {
+    const clock = new VirtualClock();
+    await expect(clock.until(new Promise(() => undefined))).rejects.toThrow(
+      /nothing waits for virtual time.*a promise that nothing settles/,
+    );
+  });
+
+  it('`until` waits in real time for work outside, then continues in virtual time, also for several at once', async () => {
+    const clock = new VirtualClock();
+    const begun = clock.now();
+    const work = async (milliseconds: number) => {
+      await readFile(import.meta.filename);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await clock.sleep(milliseconds);
+      await readFile(import.meta.filename);
+      return milliseconds;
+    };
+    await expect(Promise.all([clock.until(work(3000)), clock.until(work(7000))])).resolves.toEqual([3000, 7000]);
+    expect(clock.now() - begun).toBeGreaterThanOrEqual(7000);
+  });
+
+  it('warns once when a sleep is awaited and no virtual time passes', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    try {
+      const [clock, other] = [new VirtualClock(), new VirtualClock()];
+      void clock.sleep('5m');
+      void clock.sleep('6m');
+      const passed = other.sleep('5m');
+      await other.advance('1m');
+      // As long as the clock waits, and set after it.
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      expect(warned.mock.calls).toEqual([
+        [expect.stringMatching(/a sleep.*virtual time stands still.*bed\.until/), { code: 'LOCK_TIME_STANDS_STILL' }],
+      ]);
+      await other.until(passed);
+    } finally {
+      warned.mockRestore();
+    }
+  });
+
+  it('reports timers that run on while no time passes', async () => {
     const clock = new VirtualClock();
     const again = (): void => void clock.timer(0, again);
     again();

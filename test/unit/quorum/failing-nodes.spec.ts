@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { exclusive } from '../../../lib/core/lock-backend.js';
 import { LockUnavailableError, QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
 import type { FaultyNode } from './faulty-node.js';
-import { type QuorumClient, VirtualQuorum } from './virtual-quorum.js';
+import { type QuorumClient, runAhead, VirtualQuorum } from './virtual-quorum.js';
 
 const name = 'product:42';
 let quorum: VirtualQuorum;
@@ -23,19 +22,18 @@ const highest = 1;
 
 const majority = (size: number): number => (size + 1) / 2;
 
-/** A client that sees trouble at the nodes of the mask, on servers whose tokens are far apart. */
+/** A client with faults at the nodes of the mask, on servers whose tokens are far apart. */
 const troubled = async (size: number, mask: number[], begin: (node: FaultyNode) => void): Promise<QuorumClient> => {
   quorum = new VirtualQuorum(size);
   quorum.servers.forEach((server, position) => {
-    const ahead = (position === highest ? size : position) * 50_000;
-    server.table.acquire({ ...exclusive, name: 'other', claim: 'x:0', lease: 1, reserve: ahead, patience: 0 });
+    runAhead(server, (position === highest ? size : position) * 50_000);
   });
   const client = await quorum.join();
   for (const position of mask) begin(client.nodes[position]!);
   return client;
 };
 
-/** What came of an acquisition, and after which time. */
+/** The outcome of an acquisition, and its duration. */
 const outcome = async (client: QuorumClient): Promise<{ error?: unknown; token?: number; after: number }> => {
   const began = quorum.clock.now();
   const result = await quorum.clock.until(
@@ -47,7 +45,7 @@ const outcome = async (client: QuorumClient): Promise<{ error?: unknown; token?:
   return { ...result, after: quorum.clock.now() - began };
 };
 
-/** When everything is well again, nobody holds a vote for longer than it takes to give it back. */
+/** When all nodes work again, no claim keeps a vote for longer than its release takes. */
 const expectNothingLeft = async (client: QuorumClient): Promise<void> => {
   for (const node of client.nodes) {
     node.before = () => {};
@@ -62,8 +60,7 @@ const expectNothingLeft = async (client: QuorumClient): Promise<void> => {
 describe.each([3, 5])('a quorum of %i', (size) => {
   const spare = size - majority(size);
 
-  /**
-   * @param told bound of the time in ms after which a failure is told
+  /** @param told the longest time in ms after which a failure is reported
    * @param matters whether trouble at this node makes a difference
    */
   const every = async (
@@ -95,15 +92,15 @@ describe.each([3, 5])('a quorum of %i', (size) => {
     }
   };
 
-  it('gives the lock whichever minority is dead, and says at once which nodes it did not reach when a majority is', async () => {
+  it('grants the lock with any minority dead, and names at once the nodes that it did not reach when a majority is dead', async () => {
     await every((node) => (node.fault = 'dead'), 0);
   });
 
-  it('gives the lock whichever minority swallows its answers; a majority is told after one nodeTimeout, and takes nothing for good', async () => {
+  it('grants the lock when any minority sends no replies; with a majority it rejects after one nodeTimeout, and keeps no vote', async () => {
     await every((node) => (node.fault = 'mute'), 200);
   });
 
-  it('gives the lock whichever minority dies between its vote and the round of the token, and never without that round', async () => {
+  it('grants the lock when any minority dies between its vote and the token round, and never without that round', async () => {
     await every(
       (node) => {
         node.before = (kind) => {
@@ -111,7 +108,7 @@ describe.each([3, 5])('a quorum of %i', (size) => {
         };
       },
       0,
-      // The largest token is its own: it has written it down with its vote.
+      // The largest token is its own: it has stored it with its vote.
       (node) => node !== highest,
     );
   });
@@ -127,7 +124,7 @@ describe.each([3, 5])('a quorum of %i', (size) => {
     }
   });
 
-  it('gives everything back, whichever nodes die between the vote and the release', async () => {
+  it('releases everything when any nodes die between the vote and the release', async () => {
     for (const mask of masks(size)) {
       const client = await troubled(size, [], () => {});
       const lock = await quorum.clock.until(client.acquire(name, { lease: '10s' }));

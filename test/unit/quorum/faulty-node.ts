@@ -16,17 +16,17 @@ import { LockUnavailableError } from '../../../lib/errors/lock-errors.js';
 
 type Call = 'acquire' | 'release' | 'renew' | 'view';
 
-/** What goes wrong with a node, as one client sees it. */
+/** The fault of a node, as one client sees it. */
 export type Fault =
   | 'none'
-  /** Nobody is there: refused at once, nothing is executed. */
+  /** The node is down: refused at once, nothing is executed. */
   | 'dead'
   /** Everything is executed, no answer comes back: told after `commandTimeout`. */
   | 'mute'
   /** Everything is executed, and answered after half of `commandTimeout`. */
   | 'slow';
 
-/** A node as one client sees it: a memory backend, and a line to it on which things go wrong on demand. */
+/** A node as one client sees it: a memory backend, and a link to it with faults on demand. */
 export class FaultyNode implements LockBackend {
   fault: Fault = 'none';
   /** ms that a call travels to the node. */

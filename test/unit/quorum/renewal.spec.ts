@@ -28,7 +28,7 @@ const restartEmpty = (client: QuorumClient, position: number): void => {
 };
 
 describe('a lock that is held', () => {
-  it.each([3, 5])('outlives the death of any minority, the next moment or later (%i nodes)', async (size) => {
+  it.each([3, 5])('survives the death of any minority, at once or later (%i nodes)', async (size) => {
     for (const after of ['1ms', '15s'] as const) {
       for (let first = 0; first < size; first++) {
         const { client, lock } = await holder(size);
@@ -41,7 +41,7 @@ describe('a lock that is held', () => {
     }
   });
 
-  it('ends by its lease when a majority dies, and its signal says so in time', async () => {
+  it('ends with its lease when a majority dies, and its signal aborts in time', async () => {
     const { client, lock } = await holder(3);
     const { remaining, signal } = lock;
     client.nodes[0]!.fault = 'dead';
@@ -56,7 +56,7 @@ describe('a lock that is held', () => {
     expect(votes()).toBe(0);
   });
 
-  it('goes on when the majority is back before its lease is over', async () => {
+  it('stays held when the majority is back before its lease is over', async () => {
     const { client, lock } = await holder(3);
     client.nodes[0]!.fault = 'dead';
     client.nodes[1]!.fault = 'dead';
@@ -66,7 +66,7 @@ describe('a lock that is held', () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it('wins back the vote of a node that was restarted empty, tells the log, and then outlives another one', async () => {
+  it('wins back the vote of a node that was restarted empty, logs that, and then survives the death of another one', async () => {
     const { client, lock } = await holder(3);
     restartEmpty(client, 0);
     await quorum.clock.advance(1);
@@ -81,7 +81,7 @@ describe('a lock that is held', () => {
     expect(votes()).toBe(3);
   });
 
-  it('is lost when a majority has forgotten it, though every node would vote for it again', async () => {
+  it('is lost when a majority has forgotten it, even if every node would vote for it again', async () => {
     const { client, lock } = await holder(3);
     quorum.servers[0]!.faults.lose(name);
     quorum.servers[1]!.faults.lose(name);
@@ -93,7 +93,7 @@ describe('a lock that is held', () => {
     expect(votes()).toBe(0);
   });
 
-  it('is lost when one node has forgotten it and another one was won later: somebody may have been elected in between', async () => {
+  it('is lost when one node has forgotten it and another one was won later: another holder may have been elected in between', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     client.nodes[2]!.fault = 'dead';
@@ -108,7 +108,7 @@ describe('a lock that is held', () => {
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
   });
 
-  it('takes in a node that comes back: any two are enough then', async () => {
+  it('gets the vote of a node that comes back: any two nodes are enough then', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     client.nodes[2]!.fault = 'dead';
@@ -136,7 +136,7 @@ describe('a lock that is held', () => {
     expect(locks.every(({ isHeld }) => isHeld)).toBe(true);
   });
 
-  it('is not renewed by hand while a majority is silent: LOCK_UNAVAILABLE, and it still is held', async () => {
+  it('stays held when renew() rejects with LOCK_UNAVAILABLE while a majority does not respond', async () => {
     const { client, lock } = await holder(3);
     client.nodes[1]!.fault = 'mute';
     client.nodes[2]!.fault = 'mute';
@@ -146,7 +146,7 @@ describe('a lock that is held', () => {
 });
 
 describe('a release', () => {
-  it('finds out that a majority had forgotten the lock', async () => {
+  it('detects that a majority had forgotten the lock', async () => {
     const { client, lock } = await holder(3);
     quorum.servers[0]!.faults.lose(name);
     quorum.servers[2]!.faults.lose(name);
@@ -155,7 +155,7 @@ describe('a release', () => {
     expect(votes()).toBe(0);
   });
 
-  it('is no loss when a minority had forgotten the lock, or when the nodes do not say', async () => {
+  it('reports no loss when a minority had forgotten the lock, or when the nodes do not say', async () => {
     const { client, lock } = await holder(3);
     quorum.servers[0]!.faults.lose(name);
     await quorum.clock.until(lock.release());
@@ -166,7 +166,7 @@ describe('a release', () => {
     expect(client.log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  it('leaves the lock to nobody else before `minHold` is over, whichever node is dead at the release or afterwards', async () => {
+  it('leaves the lock to no other caller before `minHold` is over, with any node dead at the release or afterwards', async () => {
     for (const [before, after] of [
       [0, 0],
       [1, 2],
@@ -191,7 +191,7 @@ describe('a release', () => {
     }
   });
 
-  it('of a node that was away is made up for when it is back', async () => {
+  it('is sent later to a node that was unavailable', async () => {
     const { client, lock } = await holder(3);
     client.nodes[1]!.fault = 'dead';
     await quorum.clock.until(lock.release());

@@ -8,7 +8,7 @@ afterEach(async () => {
   expect(quorum.clock.pending).toBe(0);
 });
 
-/** Clients each of which is nearest to nodes of its own: they split the votes when they ask at once. */
+/** Clients that are each nearest to other nodes: they split the votes when they ask at once. */
 const rivals = async (
   size: number,
   count: number,
@@ -24,7 +24,7 @@ const rivals = async (
   return clients;
 };
 
-/** A different, but always the same sequence for each client. */
+/** A sequence for each client, always the same. */
 const dice = (client: number) => {
   let state = client + 1;
   return (): number => {
@@ -38,7 +38,7 @@ describe.each([
   [5, 3],
   [5, 5],
 ])('a quorum of %i that %i clients split', (size, count) => {
-  it('elects one of those that try once, and tells the others that it is contended', async () => {
+  it('elects one of the clients that try once, and rejects the others as contended', async () => {
     const clients = await rivals(size, count, dice);
     const results = await quorum.clock.until(
       Promise.allSettled(clients.map((client) => client.acquire('job', { wait: 0 }))),
@@ -51,7 +51,7 @@ describe.each([
     expect(quorum.clock.now()).toBeLessThan(100);
   });
 
-  it('elects all of those that wait, one after another, without waiting for a lease or a poll', async () => {
+  it('elects all waiting clients, one after another, without waiting for a lease or a poll', async () => {
     const clients = await rivals(size, count, dice);
     let inside = 0;
     const tokens: number[] = [];
@@ -73,7 +73,7 @@ describe.each([
 });
 
 describe('votes that make no majority', () => {
-  it('go to the holder in the end, when it waits for them: its lock then survives any one node', async () => {
+  it('go to the holder in the end, if it waits for them: its lock then survives the loss of any one node', async () => {
     quorum = new VirtualQuorum(3);
     const [holder, other] = [await quorum.join(), await quorum.join()];
     other.nodes[2]!.distance = 0;
@@ -96,10 +96,10 @@ describe('votes that make no majority', () => {
     expect((await quorum.clock.until(waiting)).fencingToken).toBeGreaterThan((await lock).fencingToken);
   });
 
-  it('are given back more and more seldom while another holds the lock', async () => {
+  it('are released less and less often while another client holds the lock', async () => {
     quorum = new VirtualQuorum(3);
     const [holder, other] = [await quorum.join(), await quorum.join()];
-    // The holder does not wait, so it stands in no queue; one node was out of its reach.
+    // The holder does not wait, so it is in no queue; it could not reach one node.
     holder.nodes[2]!.fault = 'dead';
     const lock = await quorum.clock.until(holder.acquire('a', { wait: 0, lease: '9s' }));
     const waiting = other.acquire('a', { wait: '60s' });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
-import { ballotId, candidateOf } from '../../../lib/backends/quorum/ballot-id.js';
+import { nodeClaimId, quorumClaimId } from '../../../lib/backends/quorum/node-claim.js';
 import { type QuorumClient, VirtualQuorum } from './virtual-quorum.js';
 
 const name = 'product:42';
@@ -10,33 +11,33 @@ afterEach(async () => {
   for (const { client } of quorum.clients) await quorum.clock.until(client.shutdown(0));
 });
 
-describe('the id of a ballot', () => {
-  it('leads back to its candidate, and leaves process and method where they are', () => {
+describe('the id of a claim at a node', () => {
+  it('leads back to its quorum claim, and keeps process and method', () => {
     quorum = new VirtualQuorum(3);
     for (const claim of ['id.host.com.7:a', 'id.host.com.7:a:Report.daily.1']) {
-      expect(candidateOf(claim)).toBe(claim);
-      expect(candidateOf(ballotId(claim, 12))).toBe(claim);
+      expect(quorumClaimId(claim)).toBe(claim);
+      expect(quorumClaimId(nodeClaimId(claim, 12))).toBe(claim);
     }
-    expect(ballotId('id.host.7:a:Report.daily', 3)).toBe('id.host.7:a.3:Report.daily');
+    expect(nodeClaimId('id.host.7:a:Report.daily', 3)).toBe('id.host.7:a.3:Report.daily');
   });
 });
 
-describe('looking at locks of a quorum', () => {
-  it('tells who has the votes of a majority, and of nobody who has fewer', async () => {
+describe('views of a quorum', () => {
+  it('show a claim with the votes of a majority, and none with fewer', async () => {
     quorum = new VirtualQuorum(3);
     const [a, b] = [await quorum.join(), await quorum.join()];
     const lock = await quorum.clock.until(a.acquire(name));
     await quorum.clock.advance(1);
     const [seen] = (await quorum.clock.until(b.client.views.inspect(name))).holders;
     expect(seen).toMatchObject({ state: 'held' });
-    expect(lock.hold.claim.claim.startsWith(seen!.client)).toBe(true);
+    expect(LockHandle.holdOf(lock).claim.id.startsWith(seen!.client)).toBe(true);
     quorum.servers[0]!.faults.lose(name);
     expect((await quorum.clock.until(b.client.views.inspect(name))).holders).toHaveLength(1);
     quorum.servers[1]!.faults.lose(name);
     expect((await quorum.clock.until(b.client.views.inspect(name))).holders).toEqual([]);
   });
 
-  it('goes on without a minority, and says which nodes are missing when too few answer', async () => {
+  it('work without a minority, and name the missing nodes when too few reply', async () => {
     quorum = new VirtualQuorum(3);
     const [a, b] = [await quorum.join(), await quorum.join()];
     await quorum.clock.until(a.acquire(name));
@@ -56,7 +57,7 @@ describe('looking at locks of a quorum', () => {
     ]);
   });
 
-  it('by force: takes the votes at every node that can be reached; the holder is told, and does not win them back', async () => {
+  it('release by force at every reachable node; the holder learns it, and does not win the votes back', async () => {
     quorum = new VirtualQuorum(5);
     const [a, b] = [await quorum.join(), await quorum.join()];
     const lock = await quorum.clock.until(a.acquire(name));
@@ -70,43 +71,53 @@ describe('looking at locks of a quorum', () => {
   });
 });
 
-describe('what single nodes say of a lock of a quorum', () => {
+describe('the merged view of single nodes', () => {
   const [first, second] = ['first.host.1:0', 'second.host.2:0'];
 
   /** Asks one node alone. */
   const ask = (client: QuorumClient, position: number, claim: string, enqueue = false) =>
     quorum.clock.until(
       client.nodes[position]!.acquire({
-        ...{ name, claim, kind: 'exclusive', permits: 1, limit: 0, lease: 30_000, reserve: 0, enqueue, again: false },
+        ...{
+          name,
+          id: claim,
+          kind: 'exclusive',
+          permits: 1,
+          limit: 0,
+          lease: 30_000,
+          reserve: 0,
+          enqueue,
+          again: false,
+        },
         giveUpAt: quorum.clock.now() + 1_000,
         isWanted: () => true,
       }),
     );
   const look = ({ backend }: QuorumClient) => quorum.clock.until(backend.inspect(name, 10));
 
-  it('is put together by candidates, whichever ballots won; the largest token is told', async () => {
+  it('groups votes by quorum claim, for any node claims that won, and shows the largest token', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     await ask(client, 0, first);
     await quorum.clock.advance(5);
-    const last = await ask(client, 1, ballotId(first, 2));
+    const last = await ask(client, 1, nodeClaimId(first, 2));
     const { holders } = await look(client);
-    expect(holders).toMatchObject([{ claim: first, fencingToken: (last as { fencingToken: number }).fencingToken }]);
+    expect(holders).toMatchObject([{ id: first, fencingToken: (last as { fencingToken: number }).fencingToken }]);
   });
 
-  it('makes it kept when a majority keeps it, not before', async () => {
+  it('shows a lock as kept when a majority keeps it, not before', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     for (const position of [0, 1, 2]) await ask(client, position, first);
     const states: string[] = [];
     for (const node of client.nodes) {
-      await quorum.clock.until(node.release({ name, claim: first, keepUntil: quorum.clock.now() + 20_000 }));
+      await quorum.clock.until(node.release({ name, id: first, keepUntil: quorum.clock.now() + 20_000 }));
       states.push((await look(client)).holders[0]!.state);
     }
-    expect(states).toEqual(['full', 'kept', 'kept']);
+    expect(states).toEqual(['held', 'kept', 'kept']);
   });
 
-  it('tells each waiter once, whoever waits longest first, and no holder that waits for a further vote', async () => {
+  it('lists each waiter once, the longest waiting first, and no holder that waits for a further vote', async () => {
     quorum = new VirtualQuorum(3);
     const [client, holder] = [await quorum.join(), await quorum.join()];
     await ask(client, 2, 'other.host.3:0');
@@ -115,16 +126,16 @@ describe('what single nodes say of a lock of a quorum', () => {
     await quorum.clock.advance(5);
     for (const position of [0, 1]) await ask(client, position, second, true);
     await quorum.clock.advance(5);
-    await ask(client, 1, ballotId(first, 1), true);
+    await ask(client, 1, nodeClaimId(first, 1), true);
     const { holders, waiters } = await look(client);
-    expect(holders.map(({ claim }) => claim)).toEqual([lock.hold.claim.claim]);
-    expect(waiters.map(({ claim, waited }) => [claim, waited])).toEqual([
+    expect(holders.map(({ id: claim }) => claim)).toEqual([LockHandle.holdOf(lock).claim.id]);
+    expect(waiters.map(({ id: claim, waited }) => [claim, waited])).toEqual([
       [first, 10],
       [second, 5],
     ]);
   });
 
-  it('makes no name of the list by a minority', async () => {
+  it('lists no name that only a minority holds', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     await ask(client, 0, first);
@@ -133,25 +144,27 @@ describe('what single nodes say of a lock of a quorum', () => {
     expect(names).toEqual([]);
   });
 
-  it('takes a lock from nobody by the token of an earlier grant', async () => {
+  it('revokes no lock by the token of an earlier grant', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
-    const { fencingToken, hold } = await quorum.clock.until(client.acquire(name));
+    const lock = await quorum.clock.until(client.acquire(name));
+    const { fencingToken } = lock;
     await quorum.clock.advance(1);
-    const { claim } = hold.claim;
-    const revoke = (token: number) => quorum.clock.until(client.backend.revoke(name, [{ claim, fencingToken: token }]));
+    const { id: claim } = LockHandle.holdOf(lock).claim;
+    const revoke = (token: number) =>
+      quorum.clock.until(client.backend.revoke(name, [{ id: claim, fencingToken: token }]));
     expect(await revoke(fencingToken - 1)).toEqual([]);
     expect(quorum.holders(name)).not.toContain(undefined);
     expect(await revoke(fencingToken)).toEqual([claim]);
   });
 
-  it('is no taking away where most of the votes were gone by themselves in the meantime', async () => {
+  it('reports no forced release if most of the votes had ended by themselves before', async () => {
     quorum = new VirtualQuorum(3);
     const client = await quorum.join();
     for (const position of [0, 1, 2]) await ask(client, position, first);
     const { holders } = await look(client);
     let views = 0;
-    // Looked at once more; and then they are gone.
+    // Inspected once more; then they are gone.
     client.nodes[0]!.before = (kind) => {
       if (kind !== 'view' || ++views < 2) return;
       for (const server of quorum.servers.slice(0, 2)) server.faults.lose(name);

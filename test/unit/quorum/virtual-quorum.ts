@@ -1,5 +1,6 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
+import { exclusive } from '../../../lib/core/lock-backend.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
@@ -7,7 +8,16 @@ import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import { KeptLog } from '../../support/kept-log.js';
 import { FaultyNode } from './faulty-node.js';
 
-/** N servers in virtual time, and clients that each see them over lines of their own. */
+/** From now on the tokens of a server are ahead of its clock, as if a token of a server with a faster clock was stored here. */
+export function runAhead({ table }: MemoryLockServer, by: number): void {
+  const place = { name: 'other', id: 'x:0', lease: 1, reserve: 0 };
+  const grant = table.acquire({ ...exclusive, ...place, patience: 0 });
+  if (grant.status !== 'granted') throw new Error(grant.status);
+  const { fencingToken } = grant;
+  table.renew({ ...place, fencingToken, least: fencingToken + by });
+}
+
+/** N servers in virtual time, and clients that each have their own links to them. */
 export class VirtualQuorum {
   readonly clock = new VirtualClock();
   readonly servers: MemoryLockServer[];
@@ -20,7 +30,7 @@ export class VirtualQuorum {
     this.servers = Array.from({ length: size }, () => new MemoryLockServer({ clock: this.clock }));
   }
 
-  /** One more client, started: what it cannot reach by then it does not know. */
+  /** One more client, started: it does not know the nodes that it cannot reach by then. */
   async join(options: Partial<QuorumBackendOptions> = {}): Promise<QuorumClient> {
     const client = this.client(options);
     await client.client.start();
@@ -34,9 +44,9 @@ export class VirtualQuorum {
     return client;
   }
 
-  /** Who holds the votes of the name, one entry a node. */
+  /** The claims with the votes of the name, one entry a node. */
   holders(name: string): Array<string | undefined> {
-    return this.servers.map((server) => server.inspect(name).holder?.client);
+    return this.servers.map((server) => server.inspect(name).holders[0]?.client);
   }
 }
 
@@ -50,7 +60,7 @@ export class QuorumClient {
     options: Partial<QuorumBackendOptions>,
   ) {
     this.backend = new QuorumBackend({ nodes, log: this.log, random: () => 0.5, ...options });
-    const settings = { defaults: lockDefaults, maxWaiters: 1000, maxLocalHandoffs: 16 };
+    const settings = { defaults: lockDefaults, maxWaiters: 1000 };
     this.client = new LockClient(this.backend, settings, this.log);
   }
 
@@ -58,7 +68,7 @@ export class QuorumClient {
     return this.client.acquire(name, resolveOptions(options, lockDefaults));
   }
 
-  /** Everything that reached a node, over all nodes. */
+  /** All commands that reached the nodes. */
   get calls(): string[] {
     return this.nodes.flatMap(({ calls }) => calls);
   }

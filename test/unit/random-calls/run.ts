@@ -1,252 +1,351 @@
-import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
+import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { settled } from '../../../lib/backends/memory/turns.js';
-import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
-import type { LockBackend } from '../../../lib/core/lock-backend.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { Hold } from '../../../lib/core/hold.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
+import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { lockDefaults, resolveAdoption, resolveOptions } from '../../../lib/core/options.js';
 import { readTicket } from '../../../lib/core/ticket.js';
-import { KeptLog } from '../../support/kept-log.js';
 import { Random } from '../../chaos/random.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
-import { type Call, type Fault, limit, names, processes, trouble } from './calls.js';
+import { type Beginning, type Call, commandTimeout, type Fault, limit, names, trouble } from './calls.js';
+import { FreeNames } from './free-names.js';
+import { type Holding, Holdings } from './holdings.js';
+import { isForgotten, shortOf } from './lasting.js';
+import { Process, type World } from './process.js';
 
-const commandTimeout = 300;
-const poll = 1_000;
-/** Longer (ms) than whatever may go on when all is well again. */
+/** Longer (ms) than any work that may remain after the last fault. */
 const calm = 120_000;
+/** The interval of the check for locks that are never released. */
+const watched = trouble + 10_000;
 
-/** A call that does not work ends by one of these. */
+/** A call that fails ends with one of these. */
 const known = ['LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'LOCK_LOST', 'LOCK_QUEUE_FULL', 'AbortError'];
 
-interface Holding {
-  readonly handle: LockHandle;
-  readonly mode: 'exclusive' | 'shared' | number;
-}
-
-/** What came of some runs, beside what was broken. */
+/** The results of some runs, apart from violations. */
 export interface Seen {
   granted: number;
   lost: number;
   outcomes: Map<string, number>;
 }
 
-/** What the calls of a run are made to. */
+/** The target of the calls of a run. */
 export interface Terms {
-  /** 1, or as many as a quorum is of. */
+  /** 1, or the number of nodes of a quorum. */
   readonly servers: number;
-  /** Whether time goes on while commands and messages are under way: up to the next timer, be it years away. */
-  readonly slow: boolean;
-  /** Of a quorum's pauses. */
+  /** Whether time passes while commands and messages are under way: up to the next timer, even if that is years away. Times are then not checked. */
+  readonly hasty: boolean;
+  /** For the pauses of a quorum. */
   readonly seed: number;
+  readonly poll: number;
+  readonly beginnings: readonly Beginning[];
   readonly calls: readonly Call[];
   readonly faults: readonly Fault[];
 }
 
-/** Processes on one place of locks, in virtual time. */
-export class Run {
-  private readonly clock: VirtualClock;
-  private readonly servers: readonly MemoryLockServer[];
-  readonly clients: readonly LockClient[];
+/** Processes on one server or quorum, in virtual time. */
+export class Run implements World {
+  readonly clock: VirtualClock;
+  readonly servers: readonly MemoryLockServer[];
+  readonly poll: number;
+  stalled = 0;
+  readonly processes: readonly Process[];
   readonly broken: string[] = [];
-  private readonly holdings = new Set<Holding>();
-  /** By name: the largest token of an exclusive hold that has ended. */
-  private readonly tokens = new Map<string, number>();
-  /** By name: tokens up to this one were forgotten by the place of the locks; who has one cannot know, and somebody else may hold the lock. */
-  private readonly forgotten = new Map<string, number>();
-  /** One for all: clients whose pauses are alike would go on splitting their votes. */
+  /** For the one server; a quorum has no common queue. */
+  private readonly free: FreeNames | undefined;
+  private readonly holdings: Holdings;
+  /** One for all: clients with equal pauses would keep splitting their votes. */
   private readonly pauses: Random;
-  private open = 0;
+  private readonly open = new Map<object, Process>();
 
   constructor(
     private readonly seen: Seen,
     private readonly terms: Terms,
   ) {
-    const { servers, slow, calls, faults } = terms;
-    this.clock = slow ? new VirtualClock() : new VirtualClock(settled);
-    this.pauses = new Random(`${terms.seed}`);
+    const { servers, hasty, calls, faults, beginnings, poll, seed } = terms;
+    this.poll = poll;
+    this.clock = hasty ? new VirtualClock() : new VirtualClock(allSettled);
+    this.pauses = new Random(`${seed}`);
     this.servers = Array.from({ length: servers }, () => new MemoryLockServer({ clock: this.clock }));
-    this.clients = Array.from({ length: processes }, () => this.client());
-    for (const one of calls) this.clock.timer(one.at, () => void this.call(one));
+    this.processes = beginnings.map((beginning, number) => new Process(number, this, beginning));
+    this.holdings = new Holdings(this.servers, (promise) => this.broken.push(promise));
+    if (servers === 1 && !hasty) this.free = new FreeNames(this.servers[0]!, this.processes, this.broke);
+    for (const one of calls) {
+      for (let count = 0; count < one.crowd; count++)
+        this.processes[one.process]!.clock.timer(one.at + 2 * count, () => void this.call(one));
+    }
     for (const one of faults) this.clock.timer(one.at, () => void this.goWrong(one));
+    for (let at = 0; this.free && at < watched; at += 250) this.clock.timer(at, () => this.free!.lookForStale());
+  }
+
+  /** A call took longer or shorter than promised. */
+  readonly broke = (promise: string): void => {
+    if (!this.terms.hasty) this.broken.push(promise);
+  };
+
+  random(): number {
+    return this.pauses.next();
+  }
+
+  looked(_server: number, name: string | undefined): void {
+    this.free?.look(name);
   }
 
   async end(): Promise<void> {
     const { calls, faults } = this.terms;
     await this.clock.advance(trouble + calm);
-    // What was under way when no timer was left may set new ones.
+    // Work that was pending when no timer was left may set new ones.
     for (let rounds = 0; rounds < 5; rounds++) {
       await settled();
       await this.clock.advance(calm);
     }
-    if (this.open > 0) this.broken.push(`${this.open} calls were never answered`);
-    for (const client of this.clients) {
-      const { queues, strictQueues, waiting, held, renewal } = client as unknown as {
+    const live = this.processes.filter(({ clock }) => !clock.isDead);
+    const unanswered = [...this.open.values()].filter((process) => live.includes(process)).length;
+    if (unanswered > 0) this.broken.push(`${unanswered} calls were never answered`);
+    for (const { client } of live) {
+      const { queues, strictQueues, waiting, renewal } = client as unknown as {
         queues: { size: number };
         strictQueues: { size: number };
         waiting: number;
-        held: number;
         renewal: { holds: { size: number } };
       };
-      const left = { queues: queues.size, strictQueues: strictQueues.size, waiting, held, holds: renewal.holds.size };
+      const left = { queues: queues.size, strictQueues: strictQueues.size, waiting, holds: renewal.holds.size };
       if (Object.values(left).some((size) => size > 0)) this.broken.push(`left in a client: ${JSON.stringify(left)}`);
     }
-    // What could not be given back ends by itself; and a question that arrives when its lock is held elsewhere by now takes a place in the queue,
-    // for as long as a waiter lives that died.
-    const mayLeave = faults.length > 0 || calls.some(({ atLast }) => atLast === 'hand over');
+    // Locks that could not be released expire; and an acquire that arrives when its lock is held elsewhere takes a place in the queue,
+    // for as long as a dead waiter keeps its place.
+    const mayLeave = faults.length > 0 || calls.some(({ atLast }) => atLast.startsWith('hand over'));
     for (const server of this.servers) {
       for (const name of names) {
         const { holders, waiters } = server.inspect(name);
-        if (holders.length + waiters.length > 0) this.broken.push(`somebody holds ${name}, or waits for it`);
+        if (holders.length + waiters.length > 0) this.broken.push(`a process holds ${name}, or waits for it`);
       }
       if (server.table.size > 0 && !mayLeave) this.broken.push(`${server.table.size} names are remembered`);
     }
     if (this.clock.pending > 0) this.broken.push(`${this.clock.pending} timers are left`);
-    // What is left of a run that went wrong must not keep the test from telling it.
-    void Promise.all(this.clients.map((client) => client.shutdown(0)));
+    // The rest of a failed run must not keep the test from reporting it.
+    void Promise.all(this.processes.map(({ client }) => client.shutdown(0)));
     await this.clock.advance(calm);
   }
 
-  private client(): LockClient {
-    const log = new KeptLog();
-    const nodes = this.servers.map((server) => new MemoryLockBackend({ server, commandTimeout, poll }));
-    const backend: LockBackend =
-      nodes.length === 1 ? nodes[0]! : new QuorumBackend({ nodes, log, random: () => this.pauses.next() });
-    const settings = { defaults: lockDefaults, maxWaiters: 3, maxLocalHandoffs: 4 };
-    const client = new LockClient(backend, settings, log, this.clock);
-    void client.start();
-    return client;
-  }
-
   private async call(call: Call): Promise<void> {
-    this.open++;
-    const outcome = await this.attempt(call).catch((error: unknown) => {
-      const { code, name: title } = error as { code?: unknown; name: string };
-      return typeof code === 'string' ? code : title;
-    });
-    this.open--;
+    const id = {};
+    const process = this.processes[call.process]!;
+    this.open.set(id, process);
+    const outcome = await this.attempt(call, process, (other) => this.open.set(id, other)).catch(outcomeOf);
+    this.open.delete(id);
     this.seen.outcomes.set(outcome, (this.seen.outcomes.get(outcome) ?? 0) + 1);
     if (outcome !== 'worked' && !known.includes(outcome)) this.broken.push(`a call ended by ${outcome}`);
   }
 
-  private async attempt({ names, process, abortAfter, share, permits, ...call }: Call): Promise<string> {
-    const client = this.clients[process]!;
-    const [first] = names;
+  private async attempt(call: Call, process: Process, goesOnIn: (other: Process) => void): Promise<string> {
+    const { share, permits, lease, renew, wait, fairness, maxHold } = call;
+    const [first] = call.names;
     const kind =
-      names.length > 1 ? {} : first === 'gate' ? { limit, permits } : first === 'book' && share ? { shared: true } : {};
+      call.names.length > 1
+        ? {}
+        : first === 'gate'
+          ? { limit, permits }
+          : first === 'book' && share
+            ? { shared: true }
+            : {};
     const mode = 'limit' in kind ? permits : 'shared' in kind ? 'shared' : 'exclusive';
-    const abort = abortAfter === undefined ? undefined : new AbortController();
-    if (abort) this.clock.timer(abortAfter!, () => abort.abort());
-    const { lease, renew, wait, fairness, maxHold } = call;
+    const abort = call.abortAfter === undefined ? undefined : new AbortController();
+    if (abort) process.clock.timer(call.abortAfter!, () => abort.abort());
     const minHold = call.minHold !== undefined && call.minHold < lease ? call.minHold : undefined;
     const options = resolveOptions(
       { ...kind, ...{ lease, renew, wait, fairness, minHold, maxHold, signal: abort?.signal } },
       lockDefaults,
     );
-    const before = new Map(this.tokens);
-    const lock = await client.acquire(names.length === 1 ? first! : names, options);
-    await this.work(lock, call, mode, before);
-    if (call.atLast === 'hand over') {
-      let ticket: string;
-      try {
-        ticket = await lock.export();
-      } finally {
-        // Of a lock that was handed over it gives nothing back.
-        await lock.release();
-      }
-      const other = this.clients[(process + 1) % processes]!;
-      const terms = resolveAdoption({ lease, renew, wait, maxHold }, lockDefaults);
-      await this.work(await other.adopt(readTicket(ticket), terms), { ...call, atLast: 'release' }, mode, new Map());
+    const before = this.holdings.tokens();
+    const key = call.names.length === 1 ? first! : call.names;
+    const lock = (await this.answered(call, process, process.connection.acquire(key, options))) as
+      LockHandle | MultiLock;
+    await this.work(lock, call, process, mode, before);
+    if (!call.atLast.startsWith('hand over')) return 'worked';
+    let ticket: string;
+    const claims = holdsOf(lock).map(({ claim }) => claim.id);
+    for (const claim of claims) process.exported.add(claim);
+    try {
+      ticket = await process.timely('an export', commandTimeout, lock.export());
+    } catch (error) {
+      for (const claim of claims) process.exported.delete(claim);
+      throw error;
+    } finally {
+      // It does not release a lock that was handed over.
+      await process.timely('a release', 2 * commandTimeout, lock.release());
     }
+    const other = this.processes[(call.process + 1) % this.processes.length]!;
+    goesOnIn(other);
+    // A dead process adopts nothing.
+    await new Promise<void>((resolve) => other.clock.timer(0, resolve));
+    const terms = resolveAdoption({ lease: Math.min(lease, 500), renew, wait, maxHold }, lockDefaults);
+    const { holds } = readTicket(ticket);
+    const adopted = other.connection.ask(holds[0]!.name, terms, (client, given) =>
+      client.adopt(readTicket(ticket), given),
+    );
+    if (call.atLast === 'hand over and close') void other.close();
+    const limits = { ...call, abortAfter: undefined };
+    await this.work(
+      await this.answered(limits, other, adopted, true),
+      { ...call, atLast: 'release' },
+      other,
+      mode,
+      new Map(),
+    );
     return 'worked';
   }
 
-  private async work(
-    lock: Awaited<ReturnType<LockClient['acquire']>>,
-    { work, atLast }: Pick<Call, 'work' | 'atLast'>,
-    mode: Holding['mode'],
-    before: ReadonlyMap<string, number>,
-  ): Promise<void> {
-    const parts = 'parts' in lock ? lock.parts : [lock];
-    const begun = parts.map((handle) => this.begin(handle, mode, before));
-    await this.pass(work);
-    if (atLast === 'renew') await lock.renew().catch(() => undefined);
-    this.exclude();
-    for (const { handle } of begun) if (handle.lost) this.seen.lost++;
-    for (const holding of begun) this.finish(holding);
-    if (atLast !== 'hand over') await lock.release();
-  }
-
-  private begin(handle: LockHandle, mode: Holding['mode'], before: ReadonlyMap<string, number>): Holding {
-    this.seen.granted++;
-    if (!this.isForgotten(handle) && handle.fencingToken <= (before.get(handle.key) ?? 0))
-      this.broken.push(`a later holder of ${handle.key} got a smaller token`);
-    const holding = { handle, mode };
-    this.holdings.add(holding);
-    this.exclude();
-    return holding;
-  }
-
-  private finish(holding: Holding): void {
-    this.holdings.delete(holding);
-    const { key, fencingToken } = holding.handle;
-    if (holding.mode === 'exclusive') this.tokens.set(key, Math.max(this.tokens.get(key) ?? 0, fencingToken));
-  }
-
-  /** Nobody is certain to hold what somebody else is certain to hold for himself. */
-  private exclude(): void {
-    const certain = [...this.holdings].filter(({ handle }) => !this.isForgotten(handle) && handle.isHeld);
-    for (const { handle, mode } of certain) {
-      const others = certain.filter((other) => other.handle !== handle && other.handle.key === handle.key);
-      const beside =
-        mode === 'exclusive'
-          ? others.length
-          : mode === 'shared'
-            ? others.filter((other) => other.mode !== 'shared').length
-            : Number(others.reduce((sum, other) => sum + Number(other.mode), mode) > limit);
-      if (beside > 0) this.broken.push(`${handle.key} was held by more than may`);
+  /** Settles as the call does, and checks the duration and the error. */
+  private async answered<T>(call: Call, process: Process, promise: Promise<T>, adopts = false): Promise<T> {
+    const since = this.clock.now();
+    const several = call.names.length > 1;
+    // With several names, and in an adoption, granted names are released before the call rejects.
+    const givenBack = several || adopts ? 2 * commandTimeout : 0;
+    // Before the start, one try waits for the connection, and for its reply.
+    const connects = call.wait === 0 && process.links.some(({ startedAt }) => startedAt > since);
+    const connecting = connects ? process.client.backend.commandTimeout : 0;
+    const atMost = (): number =>
+      Math.min(
+        call.wait + connecting + commandTimeout,
+        call.abortAfter ?? Number.POSITIVE_INFINITY,
+        Math.max(0, process.closingAt - since) + connecting + commandTimeout,
+      ) + givenBack;
+    let outcome = 'granted';
+    try {
+      return await process.timely(`a call for ${call.names.join()} (wait ${call.wait})`, atMost, promise);
+    } catch (error) {
+      outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      if (this.free && !several && !adopts && !process.clock.isDead) {
+        const [name] = call.names as [string];
+        if (call.wait > 0) this.free.waited({ name, process, since });
+        this.judgeRefusal(outcome, name, process, since, call.wait);
+      }
     }
   }
 
-  /** Whatever was granted so far, or reserved for hand-offs inside a process. */
-  private forget(name: string): void {
-    const registers = this.servers.map(({ table }) => (table as unknown as { register: number }).register);
-    this.forgotten.set(name, Math.max(...registers));
+  /** Contended and unavailable are two things. */
+  private judgeRefusal(outcome: string, name: string, process: Process, since: number, wait: number): void {
+    const now = this.clock.now();
+    const answeredAt = process.links[0]!.answeredAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    const said = `a call for ${name} of process ${process.number} ended by ${outcome}`;
+    if (outcome === 'LOCK_UNAVAILABLE') {
+      // One try that came while another acquire was pending may need two replies.
+      const tooSlow = wait === 0 && 2 * process.latency(since, now) > commandTimeout;
+      const excused = tooSlow || process.closingAt <= now || process.troubledUntil(now) >= since;
+      if (!excused && answeredAt > since) this.broke(`${said}, though the server answers`);
+    } else if (outcome === 'LOCK_CONTENDED' || outcome === 'LOCK_WAIT_TIMEOUT') {
+      if (answeredAt === Number.NEGATIVE_INFINITY) this.broke(`${said}, though the server has never answered`);
+    }
   }
 
-  private isForgotten({ key, fencingToken }: LockHandle): boolean {
-    return fencingToken <= (this.forgotten.get(key) ?? 0);
-  }
-
-  private pass(ms: number): Promise<void> {
-    return new Promise((resolve) => this.clock.timer(ms, resolve));
+  private async work(
+    lock: LockHandle | MultiLock,
+    { work, atLast, renew }: Pick<Call, 'work' | 'atLast' | 'renew'>,
+    process: Process,
+    mode: Holding['mode'],
+    before: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const parts = partsOf(lock);
+    const held = holdsOf(lock).map((hold) => ({ hold, leftAt: undefined as number | undefined }));
+    const certain = held.map(({ hold }) => hold.validUntil - hold.acquiredAt);
+    process.held.push(...held);
+    this.seen.granted += parts.length;
+    const begun = parts.map((handle) => this.holdings.begin(handle, mode, before));
+    await new Promise<void>((resolve) => process.clock.timer(work, resolve));
+    for (const [index, handle] of parts.entries()) {
+      const { hold } = held[index]!;
+      const short = shortOf({ hold, process, renew, certainAtFirst: certain[index]! });
+      if (short !== undefined && (handle.isHeld || handle.lost)) this.broke(short);
+      const forgotten = handle.isHeld ? isForgotten(hold, process) : undefined;
+      if (forgotten !== undefined) this.broke(forgotten);
+    }
+    if (atLast === 'renew' || atLast === 'lengthen') {
+      const renewed = lock.renew(atLast === 'lengthen' ? 20_000 : undefined);
+      await process.timely('a renewal', commandTimeout, renewed).catch(() => undefined);
+    }
+    this.holdings.exclude();
+    for (const { handle } of begun) if (handle.lost) this.seen.lost++;
+    for (const holding of begun) this.holdings.finish(holding);
+    for (const one of held) one.leftAt = this.clock.now();
+    if (!atLast.startsWith('hand over')) await process.timely('a release', 2 * commandTimeout, lock.release());
   }
 
   private async goWrong(fault: Fault): Promise<void> {
-    const { faults } = this.servers[fault.server % this.servers.length]!;
+    const server = this.servers[fault.server % this.servers.length]!;
+    const { faults } = server;
+    const now = this.clock.now();
+    const everywhere = (lasts: number): void => {
+      for (const process of this.processes) process.note({ from: now, to: now + lasts });
+    };
+    const process = 'process' in fault ? this.processes[fault.process]! : undefined;
+    const link = process?.links[fault.server % this.servers.length];
     switch (fault.what) {
       case 'lose':
         faults.lose(fault.name);
-        return this.forget(fault.name);
+        this.free?.lost(fault.name);
+        return this.holdings.forget(fault.name);
       case 'forceRelease':
-        // Until it is answered it is not known what it takes, and from whom.
-        this.forgotten.set(fault.name, Number.POSITIVE_INFINITY);
-        await this.clients[0]!.views.forceRelease(fault.name).catch(() => undefined);
-        return this.forget(fault.name);
+        // Until its reply it is not known what it revokes.
+        this.holdings.forget(fault.name, true);
+        await this.processes[0]!.client.views.forceRelease(fault.name).catch(() => undefined);
+        return this.holdings.forget(fault.name);
+      case 'restart empty':
+        for (const name of names) this.holdings.forget(name);
+        this.free?.restarted();
+        server.table.forgetAll();
+        faults.unavailable(fault.lasts);
+        for (const name of names) this.free?.lost(name);
+        return everywhere(fault.lasts);
       case 'unavailable':
+        everywhere(fault.lasts);
         return faults.unavailable(fault.lasts);
+      case 'refuse':
+        for (const { links } of this.processes) links[fault.server % links.length]!.refuse(fault.lasts, fault.passing);
+        return;
       case 'stall':
+        everywhere(fault.lasts);
+        this.stalled += fault.lasts;
         return this.clock.stall(fault.lasts);
       case 'dropReplies':
         return faults.dropReplies(fault.count);
       case 'loseHandOffs':
+        everywhere(calm);
         return faults.loseHandOffs(fault.count);
-      case 'delayCommands':
-        return faults.delayCommands(fault.by, fault.count);
       case 'delayHandOffs':
+        everywhere(calm);
         return faults.delayHandOffs(fault.by, fault.count);
+      case 'slow':
+        return link!.slow(fault.by, fault.lasts);
+      case 'half-open':
+        return link!.halfOpen('everything', fault.lasts);
+      case 'replies lost':
+        return link!.halfOpen('replies', fault.lasts);
+      case 'reset':
+        return link!.reset();
+      case 'stop':
+        return process!.stop(fault.lasts);
+      case 'die':
+      case 'die half-open':
+        return process!.die(fault.what !== 'die');
       case 'shutdown':
-        return this.clients[fault.process]!.shutdown(500);
+        return process!.close();
     }
   }
+}
+
+/** Also the work that a hand-off leaves to the next turn of the event loop. */
+async function allSettled(): Promise<void> {
+  await settled();
+  await new Promise(setImmediate);
+  await settled();
+}
+
+const holdsOf = (lock: LockHandle | MultiLock): Hold[] => partsOf(lock).map((part) => LockHandle.holdOf(part));
+const partsOf = (lock: LockHandle | MultiLock): readonly LockHandle[] => ('parts' in lock ? lock.parts : [lock]);
+
+function outcomeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name: string };
+  return typeof code === 'string' ? code : name;
 }

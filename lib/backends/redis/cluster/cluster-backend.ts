@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'ioredis';
-import { type Duration, parseDuration } from '../../../core/duration.js';
+import { claimWindow, defaults } from '../../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -18,31 +18,32 @@ import type {
 import type { LockFinding } from '../../../core/lock-finding.js';
 import type { LockLog } from '../../../core/lock-log.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
-import { claimWindow, passingPause } from '../redis-backend.js';
+import { transientPause } from '../redis-backend.js';
 import { redisLines, redisRefusals } from '../redis.messages.js';
 import { clusterKeySpace } from './cluster-keys.js';
 import { ClusterNode } from './cluster-node.js';
 import { type ClusterAccess, readCluster, type RedisClusterOptions } from './cluster-options.js';
 import { SlotMap } from './slot-map.js';
 
+/** Checked by the module (`resolveModuleOptions`); times in ms. What is left out is the default. */
 export interface ClusterBackendOptions {
-  /** ioredis' client of a cluster, whose options are copied, or how to reach one. */
+  /** ioredis' client of a cluster, whose options are copied, or options to reach one. */
   cluster: Cluster | RedisClusterOptions;
-  /** Stands before every key and channel. Who shares it shares the locks. @default 'lock:' */
+  /** The beginning of all keys and channels. Clients with the same prefix share their locks. */
   keyPrefix?: string;
-  /** The longest time for an answer of a node, in ms; after it the connection to it counts as broken. Minimum 10. @default '1s' */
-  commandTimeout?: Duration;
-  /** How often a waiter asks by itself, in case that a message was lost. Minimum 100. @default '5s' */
-  poll?: Duration;
+  /** The longest time to wait for a reply of a node; after it the connection to it counts as broken. */
+  commandTimeout?: number;
+  /** How often a waiter asks by itself, in case a message was lost. */
+  poll?: number;
   log: LockLog;
 }
 
-/** Redirections one after the other that are followed at once: nodes that send each other the question get time to agree. */
+/** Redirections in a row that are followed at once: nodes that redirect to each other get time to agree. */
 const quickRedirections = 3;
 
 /**
- * Locks on a Redis Cluster: a RedisBackend for each node that serves slots, and before them the map of who serves which. What a node
- * cannot answer, because the slot has moved or the node was replaced, is asked again of whoever can.
+ * Locks on a Redis Cluster: a RedisBackend for each node with slots, and a map of the slots. A call that a node cannot serve, because the
+ * slot has moved or the node was replaced, goes to the node that can.
  */
 export class ClusterBackend implements LockBackend {
   readonly commandTimeout: number;
@@ -52,15 +53,15 @@ export class ClusterBackend implements LockBackend {
   private readonly access: ClusterAccess;
   private readonly map: SlotMap;
   private readonly keys: ReturnType<typeof clusterKeySpace>;
-  /** Nodes that serve nothing any more, and what is still under way to them. */
+  /** Nodes that serve no slots any more, with the timer that ends their connection. */
   private readonly retired = new Map<ClusterNode, NodeJS.Timeout>();
   private clientId = '';
   private events: LockBackendEvents | undefined;
 
   constructor(private readonly options: ClusterBackendOptions) {
-    const { cluster, keyPrefix = 'lock:', commandTimeout = 1000, poll = 5000 } = options;
-    this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: 10 });
-    this.poll = parseDuration('poll', poll, { min: 100 });
+    const { cluster, keyPrefix = defaults.keyPrefix, commandTimeout, poll } = options;
+    this.commandTimeout = commandTimeout ?? defaults.commandTimeout;
+    this.poll = poll ?? defaults.poll;
     this.access = readCluster(cluster);
     this.keys = clusterKeySpace(this.access.keyPrefix + keyPrefix);
     this.map = new SlotMap(this.access, this.commandTimeout, {
@@ -77,7 +78,7 @@ export class ClusterBackend implements LockBackend {
     await Promise.all(
       [...this.map.nodes.values()].map(({ started }) => started.catch((error) => failures.push(error))),
     );
-    // What does not heal by itself comes first.
+    // Errors that retries do not heal come first.
     if (failures.length > 0) throw failures.find((error) => error instanceof LockConfigurationError) ?? failures[0];
   }
 
@@ -94,14 +95,14 @@ export class ClusterBackend implements LockBackend {
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
     const replies: RenewReply[] = holds.map(() => 'unanswered');
-    const places = holds.map((hold, index) => ({ hold, index }));
-    const slots = grouped(places, ({ hold }) => this.keys.slotOf(hold.name));
+    const indexed = holds.map((hold, index) => ({ hold, index }));
+    const slots = grouped(indexed, ({ hold }) => this.keys.slotOf(hold.name));
     const until = performance.now() + this.commandTimeout;
     let unanswered = await this.renewAt(slots, replies);
-    // A node answers, but not this: a slot has moved, and for a moment the nodes do not agree where it is.
-    while (unanswered.size > 0 && performance.now() + passingPause < until) {
-      await sleep(passingPause);
-      await this.refreshed();
+    // A node replied, but not for this slot: it has moved, and for a moment the nodes do not agree where it is.
+    while (unanswered.size > 0 && performance.now() + transientPause < until) {
+      await sleep(transientPause);
+      await this.look().catch(() => undefined);
       unanswered = await this.renewAt(unanswered, replies);
     }
     return replies;
@@ -120,7 +121,7 @@ export class ClusterBackend implements LockBackend {
   }
 
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
-    await this.map.refresh();
+    await this.look();
     for (const { backend } of [...this.map.nodes.values()]) yield* backend.list(startsWith);
   }
 
@@ -155,17 +156,18 @@ export class ClusterBackend implements LockBackend {
     );
     node.start(this.clientId, {
       granted: (grant) => {
-        // A node that was replaced may hand locks on as before: whoever serves the slot now must confirm it.
+        // A node that was replaced may still grant locks: the node that serves the slot now must confirm it.
         const certain = this.nodeOf(grant.name) === node;
         this.events?.granted(certain ? grant : { ...grant, validUntil: undefined });
       },
       revoked: (claim) => this.events?.revoked?.(claim),
+      freeAt: (claim, at) => this.events?.freeAt?.(claim, at),
       recovered: (what, concerns = (name) => this.nodeOf(name) === node) => this.events?.recovered(what, concerns),
     });
     return node;
   }
 
-  /** Its connection ends when nothing can be under way to it any more. */
+  /** Its connection ends when no command can be under way to it any more. */
   private retire(node: ClusterNode): void {
     if (!node.usable) this.options.log.log(redisLines.replaced(node.address));
     const timer = setTimeout(() => {
@@ -174,14 +176,14 @@ export class ClusterBackend implements LockBackend {
     this.retired.set(node, timer);
   }
 
-  /** @param until local ms up to which what passes by itself is worth another try */
+  /** @param until local ms until which transient errors are worth another try */
   private async routed<T>(
     name: string,
     until: number,
     call: (node: ClusterNode, again: boolean) => Promise<T>,
   ): Promise<T> {
     const slot = this.keys.slotOf(name);
-    let node = this.map.owner(slot) ?? (await this.found(slot));
+    let node = this.map.owner(slot) ?? (await this.found(slot, name));
     for (let tries = 0; ; tries++) {
       try {
         return await call(node, tries > 0);
@@ -191,7 +193,7 @@ export class ClusterBackend implements LockBackend {
     }
   }
 
-  /** Whom to ask next. @throws the error itself, when nobody would answer otherwise */
+  /** The next node to call. @throws the error itself, when no other node can help */
   private async follow(
     error: unknown,
     slot: number,
@@ -201,50 +203,51 @@ export class ClusterBackend implements LockBackend {
   ): Promise<ClusterNode> {
     if (!(error instanceof LockUnavailableError)) throw error;
     const [answer, , address] = ((error.cause as Error | undefined)?.message ?? '').split(' ');
-    const soon = performance.now() + passingPause < until;
+    const soon = performance.now() + transientPause < until;
     if (answer === 'MOVED') {
       if (!atOnce && !soon) throw error;
-      if (!atOnce) await sleep(passingPause);
+      if (!atOnce) await sleep(transientPause);
       return this.map.moved(slot, address!, node);
     }
-    // Its keys are on their way to another node: soon it says where they are.
+    // The keys are moving to another node: soon this one redirects.
     if (answer === 'ASK' || answer === 'TRYAGAIN' || answer === 'CLUSTERDOWN') {
       if (!soon) throw error;
-      await sleep(passingPause);
+      await sleep(transientPause);
       return this.map.owner(slot) ?? node;
     }
     if (answer !== '' && !error.uncertain) throw error;
-    // It did not answer.
+    // The node did not reply.
     const other = soon ? await this.replacement(slot, node) : undefined;
     if (!other) throw error;
     return other;
   }
 
-  /** Who serves the slot by now in the place of a node that is away. */
+  /** The node that serves the slot now, in place of an unavailable one. */
   private async replacement(slot: number, node: ClusterNode): Promise<ClusterNode | undefined> {
-    await this.refreshed();
+    await this.look().catch(() => undefined);
     const owner = this.map.owner(slot);
     return owner === node ? undefined : owner;
   }
 
-  /** As far as it can be known in time. */
-  private async refreshed(): Promise<void> {
+  /** Reads the map of slots, within `commandTimeout`. @throws when no node replies, or none may be asked */
+  private async look(): Promise<void> {
     const over = new AbortController();
-    const asked = this.map.refresh().catch(() => undefined);
     const late = sleep(this.commandTimeout, undefined, over).catch(() => undefined);
-    await Promise.race([asked, late]);
-    over.abort();
+    await Promise.race([this.map.refresh(), late]).finally(() => over.abort());
   }
 
-  private async found(slot: number): Promise<ClusterNode> {
-    await this.map.refresh();
+  private async found(slot: number, name: string): Promise<ClusterNode> {
+    await this.look();
     const node = this.map.owner(slot);
-    if (!node) throw redisRefusals.notConnected(this.access.seeds.join(', '), '');
+    if (!node) throw redisRefusals.notConnected(name, this.access.seeds.join(', '), '');
     return node;
   }
 
-  private async renewAt(slots: ReadonlyMap<number, Place[]>, replies: RenewReply[]): Promise<Map<number, Place[]>> {
-    const unanswered = new Map<number, Place[]>();
+  private async renewAt(
+    slots: ReadonlyMap<number, IndexedHold[]>,
+    replies: RenewReply[],
+  ): Promise<Map<number, IndexedHold[]>> {
+    const unanswered = new Map<number, IndexedHold[]>();
     const byNode = grouped([...slots.keys()], (slot) => this.map.owner(slot));
     await Promise.all(
       [...byNode].map(async ([node, served]) => {
@@ -257,8 +260,8 @@ export class ClusterBackend implements LockBackend {
         const answers = await Promise.all(asked);
         served.forEach((slot, position) => {
           const answer = answers[position]!;
-          slots.get(slot)!.forEach(({ index }, place) => (replies[index] = answer[place]!));
-          // A node that answers, but not this: by now another one serves the slot, perhaps.
+          slots.get(slot)!.forEach(({ index }, position) => (replies[index] = answer[position]!));
+          // The node replied, but not for this slot: another one may serve it now.
           if (answer.includes('unanswered') && node.usable) unanswered.set(slot, slots.get(slot)!);
         });
       }),
@@ -267,8 +270,8 @@ export class ClusterBackend implements LockBackend {
   }
 }
 
-/** A hold, and where its answer belongs. */
-interface Place {
+/** A hold, and the index of its reply. */
+interface IndexedHold {
   readonly hold: RenewRequest;
   readonly index: number;
 }

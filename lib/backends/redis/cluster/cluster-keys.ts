@@ -2,22 +2,22 @@ import { type KeySpace, keysOfOne, keySpace } from '../keys.js';
 import { redisRefusals } from '../redis.messages.js';
 import { slotOfKey, tagOf } from './slots.js';
 
-/** Keys of which those of one lock share a slot, with a register and channels for each slot. */
+/** Keys for a cluster: the keys of one lock share a slot, with a register and channels for each slot. */
 export interface ClusterKeySpace extends KeySpace {
   slotOf(name: string): number;
   /** The prefix of the clients' channels in a slot. */
   channelsOf(slot: number): string;
-  /** The same for one node. @param slot one that the node serves: the rehearsal takes place there */
+  /** The same for one node. @param slot one of the node's slots, for the rehearsal */
   at(slot: () => number): ClusterKeySpace;
 }
 
-/** @throws LockConfigurationError for a prefix that would tear the keys of a lock apart */
+/** @throws LockConfigurationError for a prefix that would put the keys of a lock into several slots */
 export function clusterKeySpace(prefix: string): ClusterKeySpace {
   const open = prefix.indexOf('{');
-  // With something in its braces the prefix puts every lock into one slot: its own. With nothing, or without an end, it has no meaning.
+  // A prefix with text in its braces puts all locks into one slot: its own. Empty or open braces have no meaning.
   if (open >= 0 && prefix.indexOf('}', open) < open + 2) throw redisRefusals.clusterPrefix(prefix);
   const plain = keySpace(prefix);
-  // One question needs the slot of its name several times, one after the other.
+  // One request needs the slot of its name several times in a row.
   let lastName: string | undefined;
   let lastSlot = 0;
   const slotOf = (name: string): number => {
@@ -27,7 +27,7 @@ export function clusterKeySpace(prefix: string): ClusterKeySpace {
     }
     return lastSlot;
   };
-  // It ends in a brace: by that the scripts know a cluster's channels.
+  // It ends in a brace: the scripts recognize a cluster's channels by it.
   const channelsOf = (slot: number): string => `${plain.channels}{${tagOf(slot)}}`;
   const registerOf = (slot: number): string => `${plain.register}:{${tagOf(slot)}}`;
   const keys: ClusterKeySpace = {

@@ -1,18 +1,19 @@
 import type { LockBackendEvents } from '../../../core/lock-backend.js';
+import { inRoot } from '../../../core/root-context.js';
 import { RedisBackend, type RedisBackendOptions } from '../redis-backend.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
 import { listenOn, ShardSubscriber } from './shard-subscriber.js';
 import { SlotBatches } from './slot-batches.js';
 
-/** A node of the cluster that serves slots: a Redis server like any other, but for its keys and the way of its messages. */
+/** A node of the cluster with slots: a Redis server with its own form of keys and of messages. */
 export class ClusterNode {
   readonly backend: RedisBackend;
-  /** Settles when it can be used, or has failed to for the first time. */
+  /** Settles when it can be used, or after its first attempt has failed. */
   started: Promise<void> = Promise.resolve();
 
   /**
    * @param home one of its slots
-   * @param onDown its connection is lost
+   * @param onDown called when its connection is lost
    */
   constructor(
     readonly address: string,
@@ -37,7 +38,9 @@ export class ClusterNode {
   }
 
   start(clientId: string, events: LockBackendEvents): void {
-    this.started = this.backend.start(clientId, events);
-    this.started.catch(() => undefined);
+    inRoot(() => {
+      this.started = this.backend.start(clientId, events);
+      this.started.catch(() => undefined);
+    });
   }
 }

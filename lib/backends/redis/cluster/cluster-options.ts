@@ -4,24 +4,24 @@ import { redisRefusals } from '../redis.messages.js';
 
 /** A Redis Cluster, by some of its nodes. */
 export interface RedisClusterOptions {
-  /** Where it is asked for all the others: several, in case that one of them is away. */
+  /** The nodes that are asked for all others: name several, in case one is unavailable. */
   nodes: ClusterNode[];
-  /** Of ioredis' options `redisOptions`, `keyPrefix` and `natMap` count. */
+  /** Of ioredis' options `redisOptions`, `keyPrefix` and `natMap` are used. */
   options?: ClusterOptions;
 }
 
-/** How the nodes of one cluster are reached. Nodes go by their address, `host:port`. */
+/** How to reach the nodes of one cluster. A node is named by its address, `host:port`. */
 export interface ClusterAccess {
-  /** Those that the user has named. */
+  /** The nodes that the user has named. */
   readonly seeds: readonly string[];
   readonly keyPrefix: string;
   /** For a connection to one node. */
   optionsFor(address: string): RedisOptions;
-  /** The address, seen from here, of what a node calls its own or another's. */
+  /** The address, as seen from here, for an address in a reply of a node. */
   reached(address: string): string;
 }
 
-/** Whether it is ioredis' client of a cluster; by what it says, as the application may have another copy of ioredis. */
+/** True for ioredis' client of a cluster; judged by its fields, as the application may have another copy of ioredis. */
 export function isCluster(connection: unknown): connection is Cluster {
   return typeof connection === 'object' && connection !== null && Reflect.get(connection, 'isCluster') === true;
 }
@@ -40,10 +40,10 @@ export function readCluster(given: Cluster | RedisClusterOptions): ClusterAccess
 
 function accessBy(nodes: readonly ClusterNode[], options: ClusterOptions): ClusterAccess {
   const { redisOptions = {}, natMap, useSRVRecords } = options;
-  // What ioredis would look up anew at each connection would here be an address for ever.
+  // ioredis would look the records up at each connection; here they would be fixed addresses.
   if (useSRVRecords) throw redisRefusals.clusterRecords();
   const seeds = new Map(nodes.map(seed));
-  // Its types leave it out; ioredis takes it from here all the same.
+  // Its types leave it out, but ioredis reads it from here.
   const { keyPrefix = '' } = {
     ...(redisOptions as RedisOptions),
     ...(options.keyPrefix && { keyPrefix: options.keyPrefix }),
@@ -65,14 +65,14 @@ function accessBy(nodes: readonly ClusterNode[], options: ClusterOptions): Clust
   };
 }
 
-/** Address of a start node, and what it says about connecting to it. */
+/** Address of a start node, and its connection options. */
 function seed(node: unknown): [string, RedisOptions] {
   if (typeof node === 'object' && node !== null) {
     const { host = '127.0.0.1', port = 6379 } = node as RedisOptions;
     return [`${host}:${Number(port)}`, node];
   }
   if (typeof node !== 'string' && typeof node !== 'number') throw redisRefusals.clusterNode(node);
-  // ioredis knows how to read it.
+  // ioredis can parse it.
   const { host, port, username, password, tls } = new Redis(String(node), { lazyConnect: true }).options;
   return [`${host}:${port}`, { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) }];
 }

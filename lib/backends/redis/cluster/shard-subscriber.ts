@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { CommandConnection } from '../command-connection.js';
-import { answerInTime, endConnection } from '../redis-connection.js';
+import { answerInTime, endConnection, openConnection } from '../redis-connection.js';
 import { isRefused } from '../redis-errors.js';
 import type { Listener, ListenerEvents } from '../subscriber.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
 
 /** The subscription for one slot. */
-interface Line {
+interface SlotSubscription {
   readonly slot: number;
   readonly channel: string;
-  /** When somebody was last known to wait in the slot. */
+  /** When a waiter in the slot was last known. */
   wantedAt: number;
   /** When it was made; undefined while there is none. */
   subscribedAt: number | undefined;
@@ -18,8 +18,8 @@ interface Line {
 }
 
 /**
- * Subscribes to a channel of a slot: by sharded messages where the server and the ACL have them, else the old way at the same server.
- * Answers how it ends.
+ * Subscribes to a channel of a slot: by sharded messages where the server and the ACL have them, else with SUBSCRIBE at the same server.
+ * Resolves to a function that unsubscribes.
  */
 export async function listenOn(redis: Redis, channel: string): Promise<() => Promise<unknown>> {
   try {
@@ -36,20 +36,20 @@ export async function listenOn(redis: Redis, channel: string): Promise<() => Pro
 const againPause = 1000;
 
 /**
- * The connection on which grants of one node of a cluster arrive: a channel for each slot in which somebody waits, and no connection
- * while nobody does. Nothing of the guarantees rests on it: what it misses, the next poll finds.
+ * The connection for grants of one node of a cluster: a channel for each slot with waiters, and no connection without waiters. No guarantee
+ * depends on it: the next poll finds what it misses.
  */
 export class ShardSubscriber implements Listener {
   private redis: Redis | undefined;
-  private readonly lines = new Map<number, Line>();
-  /** Slots whose waiters shall ask again at the end of this turn. */
+  private readonly subscriptions = new Map<number, SlotSubscription>();
+  /** Slots whose waiters should ask again at the end of this turn. */
   private readonly news = new Set<number>();
   private sweeper: NodeJS.Timeout | undefined;
   private checking = false;
   private closed = false;
   private ending: Promise<void> | undefined;
 
-  /** @param patience ms after which a slot of which no waiter was heard has none */
+  /** @param patience ms after which a slot without known waiters has none */
   constructor(
     private readonly connect: () => Redis,
     private readonly keys: ClusterKeySpace,
@@ -62,13 +62,13 @@ export class ShardSubscriber implements Listener {
   listen(name: string): void {
     if (this.closed) return;
     const slot = this.keys.slotOf(name);
-    const known = this.lines.get(slot);
+    const known = this.subscriptions.get(slot);
     if (known) {
       known.wantedAt = performance.now();
       return;
     }
     const channel = this.keys.channelsOf(slot) + this.clientId;
-    const line: Line = {
+    const subscription: SlotSubscription = {
       slot,
       channel,
       wantedAt: performance.now(),
@@ -76,8 +76,8 @@ export class ShardSubscriber implements Listener {
       underWay: false,
       leave: undefined,
     };
-    this.lines.set(slot, line);
-    if (this.redis) void this.subscribe(line);
+    this.subscriptions.set(slot, subscription);
+    if (this.redis) void this.subscribe(subscription);
     else this.open();
   }
 
@@ -90,11 +90,11 @@ export class ShardSubscriber implements Listener {
   }
 
   missed(askedAt: number, name: string): void {
-    const line = this.lines.get(this.keys.slotOf(name));
-    if (line?.subscribedAt === undefined || line.subscribedAt > askedAt) return;
-    if (performance.now() - line.subscribedAt < againPause) return;
-    line.subscribedAt = undefined;
-    void this.subscribe(line);
+    const subscription = this.subscriptions.get(this.keys.slotOf(name));
+    if (subscription?.subscribedAt === undefined || subscription.subscribedAt > askedAt) return;
+    if (performance.now() - subscription.subscribedAt < againPause) return;
+    subscription.subscribedAt = undefined;
+    void this.subscribe(subscription);
   }
 
   isBeside(commands: CommandConnection): boolean {
@@ -110,21 +110,22 @@ export class ShardSubscriber implements Listener {
   private open(): void {
     const redis = (this.redis = this.connect());
     redis.on('ready', () => {
-      for (const line of this.lines.values()) void this.subscribe(line);
+      for (const subscription of this.subscriptions.values()) void this.subscribe(subscription);
     });
     redis.on('close', () => {
-      if (this.redis === redis) for (const line of this.lines.values()) line.subscribedAt = undefined;
+      if (this.redis === redis)
+        for (const subscription of this.subscriptions.values()) subscription.subscribedAt = undefined;
     });
     for (const event of ['smessage', 'message'] as const) {
       redis.on(event, (_channel: string, message: string) => this.events.message(message));
     }
-    // A slot that goes to another node takes its subscriptions along unasked: ioredis 6 says 'moved', 5 that it does not understand.
+    // A slot that moves to another node ends its subscriptions: ioredis 6 emits 'moved', 5 reports a message that it cannot parse.
     redis.on('moved', () => this.dropped());
     redis.on('error', (error) => {
-      // What else goes wrong is reported by the command connection, which sees the same server.
+      // The command connection reports other errors, from the same server.
       if (error.message.includes('sunsubscribe')) this.dropped();
     });
-    redis.connect().catch(() => undefined);
+    openConnection(redis).catch(() => undefined);
     this.sweeper = setInterval(() => this.sweep(), this.patience / 2).unref();
   }
 
@@ -135,32 +136,32 @@ export class ShardSubscriber implements Listener {
     if (redis) this.ending = endConnection(redis);
   }
 
-  private async subscribe(line: Line): Promise<void> {
+  private async subscribe(subscription: SlotSubscription): Promise<void> {
     const { redis } = this;
-    if (line.underWay || redis?.status !== 'ready') return;
-    line.underWay = true;
+    if (subscription.underWay || redis?.status !== 'ready') return;
+    subscription.underWay = true;
     try {
-      line.leave = await answerInTime(redis, listenOn(redis, line.channel), this.commandTimeout);
+      subscription.leave = await answerInTime(redis, listenOn(redis, subscription.channel), this.commandTimeout);
       if (redis !== this.redis) return;
-      line.subscribedAt = performance.now();
-      this.tell(line.slot);
+      subscription.subscribedAt = performance.now();
+      this.tell(subscription.slot);
     } catch (error) {
       if (redis !== this.redis) return;
       if (isRefused(error)) this.events.refused(error);
       else if ((error as Error).message.startsWith('MOVED')) {
-        // Whoever waits there finds out where the slot is.
-        this.lines.delete(line.slot);
-        this.tell(line.slot);
+        // The waiters there find out where the slot is.
+        this.subscriptions.delete(subscription.slot);
+        this.tell(subscription.slot);
       }
-      // A connection that went is made again, and the waiters poll.
+      // A lost connection is replaced, and the waiters poll.
     } finally {
-      line.underWay = false;
+      subscription.underWay = false;
     }
   }
 
-  /** The server has ended some subscription. Which one, the answers to the waiters' questions tell. */
+  /** The server has ended a subscription. The replies to the waiters' requests show which one. */
   private dropped(): void {
-    for (const slot of this.lines.keys()) this.tell(slot);
+    for (const slot of this.subscriptions.keys()) this.tell(slot);
   }
 
   private tell(slot: number): void {
@@ -173,17 +174,17 @@ export class ShardSubscriber implements Listener {
     });
   }
 
-  /** Gives up the slots where nobody waits any more: whoever waits asks now and then. */
+  /** Unsubscribes from slots without waiters: a waiter asks now and then. */
   private sweep(): void {
     const { redis } = this;
     const before = performance.now() - this.patience;
-    for (const line of this.lines.values()) {
-      if (line.wantedAt >= before) continue;
-      this.lines.delete(line.slot);
-      if (line.subscribedAt === undefined || redis?.status !== 'ready') continue;
-      // The slot may be another node's by now.
-      line.leave?.().catch(() => undefined);
+    for (const subscription of this.subscriptions.values()) {
+      if (subscription.wantedAt >= before) continue;
+      this.subscriptions.delete(subscription.slot);
+      if (subscription.subscribedAt === undefined || redis?.status !== 'ready') continue;
+      // The slot may belong to another node now.
+      subscription.leave?.().catch(() => undefined);
     }
-    if (this.lines.size === 0) this.hangUp();
+    if (this.subscriptions.size === 0) this.hangUp();
   }
 }

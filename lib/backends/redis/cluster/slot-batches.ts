@@ -2,7 +2,7 @@ import { type Batch, CallBatches } from '../call-batches.js';
 import type { CommandConnection } from '../command-connection.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
 
-/** One command is about one slot: what is asked in one turn is put together by slots, and written together. */
+/** One command is about one slot: the calls of one turn are put together by slots, and written together. */
 export class SlotBatches extends CallBatches {
   /** The last batch of this turn for each slot. */
   private readonly latest = new Map<number, Batch>();

@@ -1,38 +1,49 @@
 import type { Redis } from 'ioredis';
-import { createConnection, endConnection } from '../redis-connection.js';
-import { isRefused, toLockError } from '../redis-errors.js';
+import { inRoot } from '../../../core/root-context.js';
+import { createConnection, endConnection, openConnection } from '../redis-connection.js';
+import { answerOf, isRefused, toLockError } from '../redis-errors.js';
 import { redisReasons, redisRefusals } from '../redis.messages.js';
+import { UnexpectedReply } from '../replies.js';
 import type { ClusterNode } from './cluster-node.js';
 import type { ClusterAccess } from './cluster-options.js';
 import { slotCount } from './slots.js';
 
-/** Longest time (ms) for the answer of a node that there is no connection to. */
+/** Longest time (ms) to wait for the reply of a node without a connection. */
 const longestVisit = 2000;
 /** Nodes that are asked at once: one of them may be silent. */
 const askedAtOnce = 3;
-/** Pause (ms) between two questions; twice as long each time, while a node stays away. */
+/** Pause (ms) between two requests. It doubles while a node stays unavailable. */
 const pause = 100;
 const longestPause = 1000;
 
 /** A line of CLUSTER SLOTS: first and last slot, then the master and its replicas. */
 type Shard = [number, number, ...Array<[string | null, number, ...unknown[]]>];
 
-/** What the map needs of the one who uses it. */
+/** @throws UnexpectedReply */
+function decodeSlots(reply: unknown): Shard[] {
+  const isNode = (node: unknown): boolean => Array.isArray(node) && Number.isSafeInteger(node[1]);
+  const isShard = (shard: unknown): boolean =>
+    Array.isArray(shard) &&
+    shard.length > 2 &&
+    shard.slice(0, 2).every((slot) => Number.isSafeInteger(slot) && slot >= 0 && slot < slotCount) &&
+    shard.slice(2).every(isNode);
+  if (Array.isArray(reply) && reply.every(isShard)) return reply as Shard[];
+  throw new UnexpectedReply('CLUSTER SLOTS', reply);
+}
+
+/** What the map needs from its user. */
 export interface SlotMapHost {
   open(address: string, home: number): ClusterNode;
-  /** It serves no slots any more. */
+  /** The node serves no slots any more. */
   retire(node: ClusterNode): void;
 }
 
-/**
- * Which node serves which slot, as far as is known: asked for at the start and while a node is away, corrected by what nodes answer to
- * a question that was not for them.
- */
+/** The node of each slot, as far as known. It is read at the start and while a node is unavailable, and corrected by redirections. */
 export class SlotMap {
-  /** By address: all that serve slots. */
+  /** All nodes with slots, by address. */
   readonly nodes = new Map<string, ClusterNode>();
   private owners: Array<ClusterNode | undefined> = [];
-  /** Addresses of all that were ever named, with replicas. */
+  /** Addresses of all nodes that were ever named, with replicas. */
   private readonly known: Set<string>;
   private readonly visitors = new Set<Redis>();
   private refreshing: Promise<void> | undefined;
@@ -48,35 +59,40 @@ export class SlotMap {
     this.known = new Set(access.seeds);
   }
 
-  /** Who serves the slot. Where nobody does: anybody, who will say so. Undefined as long as no node is known. */
+  /** The node that serves the slot. Where none does: any node, which will redirect. Undefined while no node is known. */
   owner(slot: number): ClusterNode | undefined {
     return this.owners[slot] ?? this.nodes.values().next().value;
   }
 
-  /** A node said that another one serves the slot. @param address without a host where it is the same as that of the node */
+  /** A node said that another one serves the slot. @param address without a host when it is the host of the node */
   moved(slot: number, address: string, by: ClusterNode): ClusterNode {
     const node = this.nodeAt(this.reached(address, by.address), slot);
     this.owners[slot] = node;
-    // Where one slot has gone others may have; by then the nodes have told each other.
+    // Other slots may have moved, too; by then the nodes have told each other.
     this.watch(longestPause);
     return node;
   }
 
-  /** Asks anew. @throws LockUnavailableError when nobody answers, LockConfigurationError when nobody may or this is no cluster */
+  /**
+   * Reads the map again. @throws LockUnavailableError when no node replies, LockConfigurationError when no node may, or when this is not a
+   * cluster
+   */
   refresh(): Promise<void> {
-    if (this.closed) return Promise.reject(redisRefusals.notConnected(this.access.seeds.join(', '), ''));
+    if (this.closed) return Promise.reject(redisRefusals.notConnected(undefined, this.access.seeds.join(', '), ''));
     if (performance.now() - this.refreshedAt < pause) return Promise.resolve();
-    this.refreshing ??= this.ask().finally(() => {
-      this.refreshing = undefined;
-      if (this.nodes.size === 0) this.watch(pause);
-    });
+    this.refreshing ??= inRoot(() =>
+      this.ask().finally(() => {
+        this.refreshing = undefined;
+        if (this.nodes.size === 0) this.watch(pause);
+      }),
+    );
     return this.refreshing;
   }
 
-  /** Asks again and again, as long as a node is away: the cluster may put another one in its place. */
+  /** Reads the map again and again while a node is unavailable: the cluster may replace it. */
   watch(delay = pause): void {
     if (this.watchTimer || this.closed) return;
-    this.watchTimer = setTimeout(() => {
+    const again = (): void => {
       void this.refresh()
         .catch(() => undefined)
         .then(() => {
@@ -84,10 +100,11 @@ export class SlotMap {
           const whole = this.nodes.size > 0 && [...this.nodes.values()].every(({ usable }) => usable);
           if (!whole) this.watch(Math.min(2 * delay, longestPause));
         });
-    }, delay).unref();
+    };
+    this.watchTimer = inRoot(() => setTimeout(again, delay)).unref();
   }
 
-  /** Asks nobody any more; settles when its own connections are closed. */
+  /** Stops reading; settles when its own connections are closed. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.watchTimer);
@@ -96,11 +113,11 @@ export class SlotMap {
 
   private async ask(): Promise<void> {
     const connected = [...this.nodes.values()].filter(({ usable }) => usable);
-    // Others each time: one of them may be cut off from the rest, and know nothing of what has happened.
+    // Different nodes each time: one of them may be cut off from the rest, and not know what has changed.
     const some = shuffled(connected).slice(0, askedAtOnce);
     try {
       const answer = async ({ address, backend }: ClusterNode): Promise<void> =>
-        this.take((await backend.connection.slots()) as Shard[], address);
+        this.take(await backend.connection.slots(), address);
       await Promise.any(some.map(answer));
     } catch {
       await this.visitAny();
@@ -117,7 +134,7 @@ export class SlotMap {
         throw redisRefusals.noCluster(addresses);
       const refused = errors.find(isRefused) as unknown;
       if (refused) throw toLockError(refused, addresses);
-      throw redisRefusals.notConnected(addresses, ` (${(errors[0] as Error).message})`);
+      throw redisRefusals.notConnected(undefined, addresses, ` (${answerOf(errors[0])})`);
     } finally {
       for (const visitor of this.visitors) void endConnection(visitor);
     }
@@ -133,8 +150,8 @@ export class SlotMap {
       stop = setTimeout(() => reject(redisReasons.noConnection(longestVisit)), longestVisit);
     });
     try {
-      await Promise.race([visitor.connect(), tooLong]);
-      this.take((await Promise.race([visitor.cluster('SLOTS'), tooLong])) as Shard[], address);
+      await Promise.race([openConnection(visitor), tooLong]);
+      this.take(await Promise.race([visitor.cluster('SLOTS'), tooLong]), address);
     } catch (error) {
       throw lastError ?? error;
     } finally {
@@ -144,9 +161,10 @@ export class SlotMap {
     }
   }
 
-  /** @param asked who has answered: a node that does not know its own address leaves it out */
-  private take(shards: Shard[], asked: string): void {
+  /** @param asked the node that replied: a node that does not know its own address leaves it out */
+  private take(reply: unknown, asked: string): void {
     if (this.closed) return;
+    const shards = decodeSlots(reply);
     if (shards.length === 0) throw redisReasons.noSlots();
     const owners: Array<ClusterNode | undefined> = Array.from({ length: slotCount });
     const serving = new Set<ClusterNode>();

@@ -8,7 +8,7 @@ const table = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The slot of a key: of what stands in its first braces where something does, else of the whole key. */
+/** The slot of a key: of the text in its first braces where there is any, else of the whole key. */
 export function slotOfKey(key: string): number {
   const open = key.indexOf('{');
   const close = open < 0 ? -1 : key.indexOf('}', open + 1);
@@ -35,8 +35,8 @@ const tags: string[] = [];
 let candidates = 0;
 
 /**
- * A short text whose slot is this one: what stands in the braces of keys that must be in the slot and have no name to go by. The first
- * in one order that all processes and versions share, as they share the keys. All slots together cost some 170,000 tries, once.
+ * A short text in this slot: the hash tag of keys that must be in the slot and have no name. The first one in an order that all processes
+ * and versions share, as they share the keys. All slots together cost some 170,000 tries, once.
  */
 export function tagOf(slot: number): string {
   while (tags[slot] === undefined) {

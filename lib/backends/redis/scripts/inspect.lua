@@ -1,23 +1,17 @@
 --[[
-Tells who holds a lock and who waits for it.
+Returns the holders and waiters of a lock.
 
 KEYS  1 register, 2 record, 3 queue, 4 waiters (includes/layout.lua)
-ARGV  1 how many waiters to tell of at most
-REPLY {kind, or '' when nobody holds,
+ARGV  1 how many waiters to return at most, of those that can be reached and of the others
+REPLY {kind, or '' when the lock is free,
        limit of permits, else 0,
        holders: {claim, token, µs since its grant, rest of its lease in ms, full | provisional | kept, permits} each,
-       waiters that are alive, in order: {claim, µs since it came, kind, permits} each} or 'failed <error>'
+       waiters that are alive: {claim, µs since it came, kind, permits, 1 | 0 (unreachable)} each} or 'failed <error>'
 INVARIANT  Changes nothing.
 ]]
--- include: layout.lua
--- include: clock.lua
--- include: version.lua
--- include: register.lua
--- include: record.lua
--- include: sharer.lua
 -- include: sharing.lua
 
--- Of the readers, or of those with permits. `look` would end what is over.
+-- The sharers. `look` is not used: it would end holds whose time is up.
 local function sharers_of()
   local what, top = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) ')
   local found, holders = redis.call('ZRANGEBYSCORE', record_key, digits(now_ms), '+inf', 'WITHSCORES'), {}
@@ -45,7 +39,7 @@ local function holders_of()
   if not claim then
     return {{'', '0', 0, math.max(0, expiry - now_ms), 'full', 1}}, 'exclusive', 0
   end
-  -- The token is the clock at the grant, or a little more where it was outrun.
+  -- The token is the clock at the grant, or a little more when tokens were issued faster.
   return {{claim, token, math.max(0, now - tonumber(token)), math.max(0, expiry - now_ms), state, 1}}, 'exclusive', 0
 end
 
@@ -60,16 +54,18 @@ local function inspect(most)
   if most == 0 then
     return reply
   end
-  -- The claim of a provisional grant stands in the queue, too.
-  local queue = redis.call('ZRANGE', queue_key, 0, most - 1 + #holders, 'WITHSCORES')
-  for entry = 1, #queue, 2 do
-    local claim, came = queue[entry], tonumber(queue[entry + 1])
-    local alive_until, _, _, _, demand = read_waiter(claim)
-    if alive_until and alive_until >= now_ms and not holding[claim] and #waiters < most then
-      local wanted, permits = parse(demand)
-      waiters[#waiters + 1] = {claim, math.max(0, now - came), wanted, permits}
+  local function tell(range, reachable)
+    for _, claim in ipairs(range) do
+      local alive_until, _, _, _, _, place, demand = read_waiter(redis.call('HGET', waiters_key, claim))
+      -- The claim of a provisional grant is in the queue, too.
+      if alive_until and alive_until >= now_ms and not holding[claim] then
+        local wanted, permits = parse(demand)
+        waiters[#waiters + 1] = {claim, math.max(0, now - place), wanted, permits, reachable}
+      end
     end
   end
+  tell(first_waiters(most), 1)
+  tell(redis.call('ZRANGEBYSCORE', queue_key, '-inf', '(0', 'LIMIT', 0, most + #holders), 0)
   return reply
 end
 

@@ -1,22 +1,14 @@
 --[[
-Takes a lock from holders whom somebody has looked at (inspect.lua), hands it to the next waiters in the same step, and tells those who
-lost it to make sure.
+Takes a lock from holders that inspect.lua has returned, hands it to the next waiters in the same step, and notifies the clients that
+lost it.
 
 KEYS  1 register, 2 record, 3 queue, 4 waiters (includes/layout.lua)
 ARGV  1 prefix of the clients' channels
       2 and so on: two for each holder: claim, its token
-REPLY the claims that held, and do no more; or 'failed <error>'
-INVARIANT  Who is not named keeps what it has. Sent again, or late, it takes nothing from those who came after.
+REPLY the claims that lost the lock; or 'failed <error>'
+INVARIANT  A claim that is not named keeps what it has. Sent again, or late, it takes nothing from later holders.
 ]]
 local channel_prefix = ARGV[1]
--- include: clock.lua
--- include: version.lua
--- include: register.lua
--- include: layout.lua
--- include: grant.lua
--- include: record.lua
--- include: sharer.lua
--- include: sharing.lua
 -- include: serve.lua
 
 local function deprive(claim, token)
@@ -34,7 +26,7 @@ local function deprive(claim, token)
   if (kind ~= 'shared' and kind ~= 'permits') or read_sharer(claim) ~= tonumber(token) then
     return false
   end
-  redis.call('HDEL', waiters_key, claim)
+  leave_queue(claim)
   drop(claim)
   settle()
   return true

@@ -1,8 +1,13 @@
--- Holder, token, expiry and state; the expiry alone of a lock in another layout, which is held until its key is gone.
+-- include: clock.lua
+-- include: version.lua
+-- include: layout.lua
+
+-- Holder, token, expiry and state. Of a lock in another layout only the expiry: it is held until its key is gone.
 local function read(text)
   local holder, token, expiry, state = string.match(text, '^(%S+) (%d+) (%d+) (%l+)' .. version .. '$')
   if holder then
-    return holder, token, tonumber(expiry), state
+    -- The key lives longer than its value says when the lease was extended while Redis had no memory to write.
+    return holder, token, math.max(expiry, now_ms + redis.call('PTTL', record_key)), state
   end
   local rest = string.match(text, ' v%d+$') and redis.call('PTTL', record_key) or -1
   if rest < 0 then
@@ -11,34 +16,23 @@ local function read(text)
   return nil, nil, now_ms + rest, nil
 end
 
-local function read_waiter(claim)
-  local entry = redis.call('HGET', waiters_key, claim) or ''
-  local alive_until, lease, reserve, standing, demand = string.match(entry, '^(%d+) (%d+) (%d+) (%l+)(.*)$')
-  return tonumber(alive_until), tonumber(lease), tonumber(reserve), standing, demand
-end
-
--- `demand`: as it stands in the entry, empty for the exclusive lock.
-local function write_waiter(claim, alive_until, lease, reserve, standing, demand)
-  redis.call('HSET', waiters_key, claim, alive_until .. ' ' .. lease .. ' ' .. reserve .. ' ' .. standing .. demand)
+local function read_waiter(entry)
+  local alive_until, asked_at, lease, reserve, standing, place, demand =
+    string.match(entry or '', '^(%d+) (%d+) %d+ (%d+) (%d+) (%l+) (%d+)(.*)$')
+  return tonumber(alive_until), tonumber(asked_at), tonumber(lease), tonumber(reserve), standing, place, demand
 end
 
 local function channel_of(claim)
-  return channel_prefix .. string.match(claim, '^[^:]+')
+  return channel_prefix .. client_of(claim)
 end
 
--- The command that sends messages on a channel from here, and whether anybody listens at this very server. In a cluster, and only there, the
--- prefix of channels ends in the tag of a slot: messages stay in its shard, where the server (Redis 7) and whoever listens can do that.
+-- The command that publishes on a channel from here, and whether a client listens at this server. The prefix of channels ends in the tag of
+-- a slot only in a cluster: messages then stay in its shard, if the server (Redis 7) and the clients support that.
 local function way_to(channel)
   local shard = string.sub(channel_prefix, -1) == '}' and redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
   if shard and not shard.err and shard[2] > 0 then
     return 'SPUBLISH', true
   end
-  local heard = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-  return shard and not shard.err and not heard and 'SPUBLISH' or 'PUBLISH', heard
-end
-
--- Answers whether the claim stood in the queue.
-local function leave_queue(claim)
-  redis.call('HDEL', waiters_key, claim)
-  return redis.call('ZREM', queue_key, claim) == 1
+  local listens = redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+  return shard and not shard.err and not listens and 'SPUBLISH' or 'PUBLISH', listens
 end

@@ -1,31 +1,42 @@
--- How long the register outlives the last grant, in ms: a clock that is set back by less cannot rewind tokens.
+-- include: clock.lua
+
+-- How long (ms) the register outlives the last grant: a clock that is set back by less cannot rewind tokens. It is ahead of the clock by no
+-- more than the grants of one command, some ten microseconds.
 local guard = '60000'
 
--- A Lua number would be printed with 14 digits; a token has 16. ('%.0f' does the same, at five times the cost.)
+-- Lua would print a number with 14 digits; a token has 16. ('%.0f' does the same, at five times the cost.)
 local function digits(token)
   return string.format('%d', token)
 end
 
--- Issues the next tokens, `count` in a row, and answers the first: the clock, or one more than the register when the clock stands,
--- went back, or was outrun by reservations. An error table when Redis refuses.
-local function issue(count)
-  local last = redis.pcall('SET', KEYS[1], digits(now + count - 1), 'PX', guard, 'GET')
+-- Issues tokens in a row, at least `least` and at most `wanted`, and returns the first and how many there are. An error table when Redis
+-- refuses. Tokens beyond the least are between the register and the clock, never ahead of the clock: after a loss of all data tokens come
+-- from the clock, and must be larger than those before.
+local function issue(least, wanted)
+  local last = redis.pcall('SET', KEYS[1], digits(now), 'PX', guard, 'GET')
   if type(last) == 'table' then
     return nil, last
   end
-  local token = now
-  if last and tonumber(last) >= now then
-    token = last + 1
-    redis.call('SET', KEYS[1], digits(token + count - 1), 'PX', guard)
+  last = tonumber(last or nil)
+  if last and last + wanted <= now then
+    return now - wanted + 1, wanted
   end
-  return token
+  -- Without a register the clock is past all tokens. Else the clock stands, went back, or has not advanced far enough.
+  local first = last and last + 1 or now
+  local top = math.max(now, first + least - 1)
+  if top > now then
+    redis.call('SET', KEYS[1], digits(top), 'PX', guard)
+  end
+  return first, top - first + 1
 end
 
--- Whoever has a token of this lock may use those behind it up to the register: every later grant gets a larger one.
-local function raise_register(top)
+-- Reserves tokens behind one that was issued, and returns the last one: a holder of this lock may use those up to the register, since each
+-- later grant gets a larger one. `least`: reserved in any case, even if the clock is behind (a token of another server).
+local function reserve_behind(token, reserve, least)
   local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-  if last >= top then
-    return last
+  local top = math.max(least, math.min(token + reserve, now))
+  if math.max(last, token) >= top then
+    return math.max(last, token)
   end
   redis.call('SET', KEYS[1], digits(top), 'PX', guard)
   return top

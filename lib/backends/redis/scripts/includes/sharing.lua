@@ -1,19 +1,20 @@
--- Who holds the chosen name: read by `look`, kept up in these while the script works on it.
-local kind -- exclusive | shared | permits; unreadable: by somebody of another layout; nil: nobody
-local used -- readers, or permits in use
-local limit -- how many permits there are; nil: as many as whoever is granted next says
+-- include: record.lua
+-- include: sharer.lua
 
--- What a claim wants: the kind, how many permits, of how many.
+-- The state of the chosen name: read by `look`, and kept up to date while the script works on it.
+local kind -- exclusive | shared | permits; unreadable: held in another layout; nil: free
+local used -- readers, or permits in use
+local limit -- how many permits there are; nil: set by the next grant
+
+-- The demand of a claim: the kind, how many permits, of how many.
 local function parse(demand)
   local wanted, permits, top = string.match(demand, '^ (%l+) (%d+) (%d+)$')
   return wanted or 'exclusive', tonumber(permits or 1), tonumber(top or 0)
 end
 
+-- Called while the lock is free, or held by several claims.
 local function fits(wanted, permits)
-  if not kind then
-    return true
-  end
-  return kind == wanted and (kind == 'shared' or kind == 'permits' and used + permits <= limit)
+  return not kind or kind == wanted and (kind == 'shared' or used + permits <= limit)
 end
 
 -- A name is used with permits or without, not both at once.
@@ -25,7 +26,7 @@ local function save()
   redis.call('HSET', waiters_key, '', kind .. ' ' .. digits(limit) .. ' ' .. digits(used))
 end
 
--- After some have left.
+-- Saves the state after holders have left.
 local function settle()
   if redis.call('EXISTS', record_key) == 0 then
     kind, used = nil, 0
@@ -35,27 +36,19 @@ local function settle()
   end
 end
 
--- Ends one of several holds. One that lapsed unconfirmed puts its claim back to its place in the queue, as deaf.
-local function drop(claim, lapsed)
-  local _, state, permits, place = read_sharer(claim)
+-- Ends one of several holds. A claim whose hold lapses unconfirmed is unreachable until it asks.
+local function drop(claim)
+  local _, _, permits = read_sharer(claim)
   redis.call('ZREM', record_key, claim)
   redis.call('HDEL', waiters_key, '=' .. claim)
   used = used - (permits or 0)
-  if lapsed and state == 'provisional' then
-    local alive_until = read_waiter(claim)
-    if alive_until and alive_until > now_ms then
-      redis.call('ZADD', queue_key, place, claim)
-      outlive(queue_key, alive_until - now_ms)
-    else
-      redis.call('HDEL', waiters_key, claim)
-    end
-  end
 end
 
--- Looks who holds the name, and answers the record of an exclusive holder. Readers and permits whose time is up leave.
-local function look()
+-- Reads the state of the name, and returns the record of an exclusive holder. Readers and permits whose time is up leave.
+-- `known`: that record, if the script has read it already.
+local function look(known)
   kind, used, limit = nil, 0, nil
-  local record = redis.pcall('GET', record_key)
+  local record = known or redis.pcall('GET', record_key)
   if not record then
     return nil
   end
@@ -63,19 +56,19 @@ local function look()
     kind = 'exclusive'
     return record
   end
-  -- No string. What is no sorted set either fails with the next command, and is foreign.
+  -- Not a string. If it is not a sorted set either, the next command fails, and the value is foreign.
   local over = redis.call('ZRANGEBYSCORE', record_key, '-inf', '(' .. digits(now_ms))
   local what, top, taken = string.match(redis.call('HGET', waiters_key, '') or '', '^(%l+) (%d+) (%d+)$')
   if what then
     kind, limit, used = what, tonumber(top), tonumber(taken)
     for _, claim in ipairs(over) do
-      drop(claim, true)
+      drop(claim)
     end
     if over[1] then
       settle()
     end
-  elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGE', record_key, 0, 0)[1], '^%S+:%S+$') then
-    -- The other half was evicted, or is of another layout (docs/adr/0079): they may be at work until the key has gone.
+  elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'LIMIT', 0, 1)[1], '^%S+:%S+$') then
+    -- The hash was evicted, or has another layout (docs/adr/0079): the holders may work until the key is gone.
     kind = 'unreadable'
   else
     error('FOREIGN value on the key of a lock')
@@ -83,15 +76,14 @@ local function look()
   return nil
 end
 
--- Makes a claim one of several holders, and answers its token. What can fail comes first.
--- `place`: where a provisional one stands in the queue; `stay`: for how long (ms) that has to be known.
-local function admit(to, length, state, place, stay, wanted, permits, top)
-  local token, refused = issue(1)
+-- Makes a claim one of several holders, and returns its token. What can fail comes first.
+local function admit(to, length, state, wanted, permits, top)
+  local token, refused = issue(1, 1)
   if not token then
     error(refused)
   end
   if not kind then
-    -- What is left of holders whose record went by itself is nobody's.
+    -- The record expired by itself: its holders' entries are stale.
     if redis.call('HDEL', waiters_key, '') == 1 then
       for _, field in ipairs(redis.call('HKEYS', waiters_key)) do
         if string.sub(field, 1, 1) == '=' then
@@ -103,21 +95,29 @@ local function admit(to, length, state, place, stay, wanted, permits, top)
   end
   used = used + permits
   redis.call('ZADD', record_key, digits(now_ms + length), to)
-  write_sharer(to, token, state, permits, place)
+  write_sharer(to, token, state, permits)
   save()
-  outlive(record_key, stay)
-  outlive(waiters_key, stay)
+  outlive(record_key, length)
+  outlive(waiters_key, length)
   return token
 end
 
--- Milliseconds until a lease ends that keeps the claim out: the last one, except that any permit that comes back may be enough.
+-- Milliseconds until the leases end that keep a claim out: the last one of readers, the first one of permits, since one permit may be
+-- enough. 1 when the lock is free, and others may have to be passed over first.
 local function rest_of(record)
-  if kind == 'exclusive' then
+  if not kind then
+    return 1
+  elseif kind == 'exclusive' then
     local _, _, expiry = read(record or redis.call('GET', record_key))
     return expiry - now_ms
   elseif kind == 'unreadable' then
     return redis.call('PTTL', record_key)
   end
-  local range = kind == 'permits' and 'ZRANGE' or 'ZREVRANGE'
-  return tonumber(redis.call(range, record_key, 0, 0, 'WITHSCORES')[2]) - now_ms
+  local ends
+  if kind == 'permits' then
+    ends = redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  else
+    ends = redis.call('ZREVRANGEBYSCORE', record_key, '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  end
+  return tonumber(ends) - now_ms
 end

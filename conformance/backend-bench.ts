@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { BackendCapabilities } from '../lib/core/lock-backend.js';
+import type { ConformanceTarget, TargetOptions } from './target.js';
+import { Party } from './party.js';
+import type { TestFramework } from './test-framework.js';
+
+/** The tools of the guarantees of a backend. */
+export class BackendBench {
+  readonly describe: TestFramework['describe'];
+  readonly it: TestFramework['it'];
+  /** For guarantees that need the order of the queue. Skipped where the backend does not promise it. */
+  readonly inOrder: TestFramework['it'];
+  target!: ConformanceTarget;
+  /** The clients of the running test. */
+  readonly parties: Party[] = [];
+
+  constructor(
+    open: () => Promise<ConformanceTarget>,
+    { describe, it, beforeAll, afterEach, afterAll }: TestFramework,
+    readonly capabilities: BackendCapabilities,
+  ) {
+    this.describe = describe;
+    this.it = it;
+    this.inOrder = capabilities.fifo ? it : () => undefined;
+    beforeAll(async () => {
+      this.target = await open();
+    });
+    afterEach(async () => {
+      await Promise.all(this.parties.splice(0).map((party) => party.backend.close()));
+    });
+    afterAll(() => this.target.close());
+  }
+
+  /** One more client. */
+  readonly join = async (options?: TargetOptions): Promise<Party> => {
+    const party = new Party(this.target.backend(options));
+    this.parties.push(party);
+    return party.start();
+  };
+
+  /** One more client, already subscribed to its messages. */
+  readonly joinHearing = async (options?: TargetOptions): Promise<Party> => (await this.join(options)).reachable();
+
+  readonly unique = (): string => `conformance:${randomUUID()}`;
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { BackendCapabilities, LockBackend } from '../lib/core/lock-backend.js';
+import { LockClient } from '../lib/core/lock-client.js';
+import type { LockKey } from '../lib/core/lock-key.js';
+import type { LockLog } from '../lib/core/lock-log.js';
+import type { LockScope } from '../lib/core/lock-scope.js';
+import type { Lock } from '../lib/core/lock.js';
+import {
+  type Fairness,
+  type LockOptions,
+  lockDefaults,
+  type ResolvedLockOptions,
+  resolveOptions,
+} from '../lib/core/options.js';
+import type { ConformanceTarget } from './target.js';
+import type { TestFramework } from './test-framework.js';
+import { WatchedBackend } from './watched-backend.js';
+
+interface Settings {
+  polling?: boolean;
+  /** ms */
+  poll?: number;
+  maxWaiters?: number;
+}
+
+/** A log that keeps its lines. */
+class KeptLog implements LockLog {
+  readonly lines: string[] = [];
+  log(message: string): void {
+    this.lines.push(`log ${message}`);
+  }
+  warn(message: string): void {
+    this.lines.push(`warn ${message}`);
+  }
+  error(message: string): void {
+    this.lines.push(`error ${message}`);
+  }
+}
+
+/** Stands for one process: a client, and the record of its calls to the backend. */
+export class Member {
+  readonly log = new KeptLog();
+  readonly backend: WatchedBackend;
+  readonly client: LockClient;
+  private readonly defaults: ResolvedLockOptions;
+
+  constructor(backend: LockBackend, fairness: Fairness, { maxWaiters = 10_000 }: Settings) {
+    this.backend = new WatchedBackend(backend);
+    this.defaults = { ...lockDefaults, fairness };
+    this.client = new LockClient(this.backend, { defaults: this.defaults, maxWaiters }, this.log);
+  }
+
+  acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
+    return this.client.acquire(key, resolveOptions(options, this.defaults));
+  }
+
+  enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
+    return this.client.enter(key, resolveOptions(options, this.defaults));
+  }
+
+  /** Starts to wait. Resolves when its claim is in the backend's queue, with the promise of the lock. */
+  async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<Lock> }> {
+    const before = this.backend.waiting(name);
+    const lock = this.acquire(name, options);
+    lock.catch(() => undefined);
+    await this.backend.until(() => this.backend.waiting(name) > before);
+    return { lock };
+  }
+}
+
+/** The tools of the guarantees of a client, on any backend. */
+export class ClientBench {
+  readonly describe: TestFramework['describe'];
+  readonly it: TestFramework['it'];
+  /** For guarantees that need the order of the queue. Skipped where the backend does not promise it. */
+  readonly inOrder: TestFramework['it'];
+  private target!: ConformanceTarget;
+  private readonly members: Member[] = [];
+
+  constructor(
+    open: () => Promise<ConformanceTarget>,
+    { describe, it, beforeAll, afterEach, afterAll }: TestFramework,
+    readonly capabilities: BackendCapabilities,
+    /** Of callers that say nothing of it. */
+    readonly fairness: Fairness,
+  ) {
+    this.describe = describe;
+    this.it = it;
+    this.inOrder = capabilities.fifo ? it : () => undefined;
+    beforeAll(async () => {
+      this.target = await open();
+    });
+    afterEach(async () => {
+      await Promise.all(this.members.splice(0).map(({ client }) => client.shutdown(0)));
+    });
+    afterAll(() => this.target.close());
+  }
+
+  /** One more process. */
+  readonly join = async (settings: Settings = {}): Promise<Member> => {
+    const { polling = false, poll } = settings;
+    const backend = this.target.backend(poll === undefined ? { polling } : { polling, poll });
+    const member = new Member(backend, this.fairness, settings);
+    this.members.push(member);
+    // On a very busy machine the first attempt may take too long; the client then retries by itself.
+    await member.client.start().catch(() => member.backend.until(() => member.backend.recoveries > 0));
+    return member;
+  };
+
+  readonly unique = (): string => `conformance:${randomUUID()}`;
+}
+
+/** Resolves with the reason of the loss when the lock is lost. */
+export async function aborted({ signal }: Lock): Promise<unknown> {
+  if (!signal.aborted) await once(signal, 'abort');
+  return signal.reason;
+}

@@ -1,0 +1,57 @@
+import { type BackendCapabilities, allCapabilities } from '../lib/core/lock-backend.js';
+import { BackendBench } from './backend-bench.js';
+import { callers } from './callers.guarantees.js';
+import { ClientBench } from './client-bench.js';
+import { exclusion } from './exclusion.guarantees.js';
+import { givingUpAndReEntry } from './giving-up.guarantees.js';
+import { permitLocks } from './permits.guarantees.js';
+import { pushedGrants } from './grant.guarantees.js';
+import { adoption, handingOver, handingShares } from './hand-over.guarantees.js';
+import { holding } from './holding.guarantees.js';
+import type { ConformanceTarget } from './target.js';
+import { queue } from './queue.guarantees.js';
+import { repetition } from './repetition.guarantees.js';
+import { severalNames } from './several-names.guarantees.js';
+import { snapshots, views } from './views.guarantees.js';
+import { sharedLocks } from './shared.guarantees.js';
+import { sharing } from './sharing.guarantees.js';
+import { globalFramework, type TestFramework } from './test-framework.js';
+
+/** What every LockBackend must guarantee, as tests: first at the port, then with a client on it, with local hand-off and
+ * without. The backends work on the system's clock, and real time passes: about half a minute.
+ * @param open opens the target, once for each of the three parts; each is closed after its part
+ * @param framework default: the global functions of the framework that runs the file
+ * @param capabilities what the backend promises, the same as its own `capabilities`; default: everything
+ * @throws Error where no framework is found
+ */
+export function lockBackendConformance(
+  open: () => Promise<ConformanceTarget>,
+  framework: TestFramework = globalFramework(),
+  capabilities: BackendCapabilities = allCapabilities,
+): void {
+  const { describe } = framework;
+  describe('the backend', () => {
+    const bench = new BackendBench(open, framework, capabilities);
+    exclusion(bench);
+    queue(bench);
+    pushedGrants(bench);
+    repetition(bench);
+    if (capabilities.views) snapshots(bench);
+    if (capabilities.handOver) adoption(bench);
+    sharedLocks(bench);
+    permitLocks(bench);
+  });
+  for (const fairness of ['handoff', 'strict'] as const) {
+    describe(`a client with fairness ${fairness}`, () => {
+      const bench = new ClientBench(open, framework, capabilities, fairness);
+      callers(bench);
+      givingUpAndReEntry(bench);
+      holding(bench);
+      severalNames(bench);
+      if (capabilities.views) views(bench);
+      if (capabilities.handOver) handingOver(bench);
+      if (capabilities.handOver && capabilities.permits) handingShares(bench);
+      sharing(bench);
+    });
+  }
+}

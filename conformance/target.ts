@@ -1,0 +1,19 @@
+import type { LockBackend } from '../lib/core/lock-backend.js';
+
+export interface TargetOptions {
+  /** ms */
+  poll?: number;
+  /** ms; default: long enough for a busy machine. */
+  commandTimeout?: number;
+  /** Messages never reach this client. */
+  polling?: boolean;
+}
+
+/** Where locks live, such as one Redis server: what the suite needs of it. */
+export interface ConformanceTarget {
+  /** A backend for one more client, not started. */
+  backend(options?: TargetOptions): LockBackend;
+  /** The client of this backend crashes, without closing. Resolves when the target has noticed it. */
+  crash(backend: LockBackend, clientId: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,247 @@
+import { methodSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
+import { lockDefaults } from '../lib/core/options.js';
+import type { BackendBench } from './backend-bench.js';
+import { aborted, type ClientBench, type Member } from './client-bench.js';
+import { expect } from './expectations.js';
+
+const claimOf = (member: Member, name: string): string =>
+  member.backend.acquires.findLast((call) => call.name === name)!.id;
+
+/** This host and process, as views show them. */
+const here = originOf(newClientId());
+
+/** Snapshots and forced releases at the port. */
+export function snapshots(bench: BackendBench): void {
+  const { describe, it, inOrder, join, joinHearing, unique } = bench;
+  const look = (name: string, waiters = 10) => bench.parties[0]!.backend.inspect!(name, waiters);
+
+  describe('a snapshot', () => {
+    inOrder('of a lock that was just handed over shows that its holder has not confirmed it yet', async () => {
+      const [a, b] = [await join(), await joinHearing()];
+      const name = unique();
+      const first = await a.take(name);
+      expect((await look(name)).holders[0]).toMatchObject({ id: first.id, state: 'held', permits: 1 });
+      const waiting = await b.queue(name);
+      await a.release(first);
+      const { fencingToken } = await b.pushed(waiting);
+      const handedOver = await look(name);
+      expect(handedOver.holders[0]).toMatchObject({ id: waiting.id, fencingToken, state: 'provisional' });
+      expect(handedOver.waiters).toEqual([]);
+      await b.renew({ ...waiting, fencingToken });
+      expect((await look(name)).holders[0]).toMatchObject({ id: waiting.id, state: 'held' });
+    });
+
+    inOrder('lists at most the requested number of waiters, the first ones', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      await a.take(name);
+      const first = await b.queue(name);
+      await c.queue(name);
+      expect((await look(name, 1)).waiters.map(({ id: claim }) => claim)).toEqual([first.id]);
+      expect((await look(name, 0)).waiters).toEqual([]);
+    });
+
+    inOrder('lists the holders of a shared lock in the order of their grants, not of their expiry', async () => {
+      const a = await join();
+      const name = unique();
+      const demand = { kind: 'shared', permits: 1, limit: 0 } as const;
+      const tokens = [];
+      for (const lease of [60_000, 20_000, 40_000]) tokens.push((await a.take(name, { demand, lease })).fencingToken);
+      expect((await look(name)).holders.map(({ fencingToken }) => fencingToken)).toEqual(tokens);
+    });
+  });
+
+  describe('a snapshot with a waiter that was not reached when it was its turn', () => {
+    inOrder('shows that, and lists the waiter at its place', async () => {
+      const [a, dead, b, c] = [await join(), await joinHearing(), await joinHearing(), await joinHearing()];
+      const name = unique();
+      const holder = await a.take(name);
+      const first = await dead.queue(name);
+      const next = await b.queue(name);
+      const last = await c.queue(name);
+      expect((await look(name)).waiters.map(({ reachable }) => reachable)).toEqual([true, true, true]);
+      await bench.target.crash(dead.backend, dead.id);
+      await a.release(holder);
+      await b.pushed(next);
+      expect((await look(name)).waiters.map(({ id: claim, reachable }) => [claim, reachable])).toEqual([
+        [first.id, false],
+        [last.id, true],
+      ]);
+    });
+  });
+
+  describe('a holder whose lock is released by force', () => {
+    it('holds no longer, and its next acquire, renewal and release report that', async () => {
+      const a = await join();
+      const name = unique();
+      const held = await a.take(name);
+      expect(await a.backend.revoke!(name, [held])).toEqual([held.id]);
+      expect((await look(name)).holders).toEqual([]);
+      expect(await a.renew(held)).toBe('lost');
+      expect(await a.release(held)).toBe('absent');
+    });
+
+    it('is named in the request, so that a repeated or late one takes the lock from no later holder', async () => {
+      const [a, b] = [await join(), await joinHearing()];
+      const name = unique();
+      const held = await a.take(name);
+      const waiting = await b.queue(name);
+      const { holders } = await look(name);
+      expect(await a.backend.revoke!(name, holders)).toEqual([held.id]);
+      const { fencingToken } = await b.pushed(waiting);
+      expect(await a.backend.revoke!(name, holders)).toEqual([]);
+      expect(await b.renew({ ...waiting, fencingToken })).toBeTypeOf('number');
+      // The same claim with an earlier token means an earlier grant.
+      const earlier = { id: waiting.id, fencingToken: fencingToken - 1_000_000 };
+      expect(await a.backend.revoke!(name, [earlier])).toEqual([]);
+      expect(await b.renew({ ...waiting, fencingToken })).toBeTypeOf('number');
+    });
+  });
+}
+
+/** What operators see and do. */
+export function views(bench: ClientBench): void {
+  const { describe, it, inOrder, join, unique } = bench;
+
+  describe('inspect', () => {
+    it('shows which method and process hold a lock, for how long, and until when, and never the id of the claim', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.acquire(name);
+      const info = await b.client.views.inspect(name);
+      const [holder] = info.holders;
+      expect(info).toMatchObject({ key: name, kind: 'exclusive', limit: undefined, waiters: [] });
+      expect(info.holders).toHaveLength(1);
+      expect(holder).toMatchObject({ pid: process.pid, method: undefined, state: 'held', permits: 1 });
+      expect(holder!.fencingToken).toBeGreaterThanOrEqual(lock.fencingToken);
+      expect(holder!.host).toBe(here.host);
+      expect(holder!.heldFor).toBeLessThan(30_000);
+      expect(holder!.leaseLeft).toBeGreaterThan(0);
+      expect(holder!.leaseLeft).toBeLessThanOrEqual(30_000);
+      const claim = claimOf(a, name);
+      expect(claim.startsWith(holder!.client)).toBe(true);
+      expect(JSON.stringify(info).includes(claim.slice(0, 10))).toBe(false);
+    });
+
+    inOrder('lists the waiters in the order in which they will be served', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      await a.acquire(name);
+      await b.queue(name);
+      await c.queue(name);
+      const { waiters } = await a.client.views.inspect(name);
+      const [first, second] = waiters;
+      expect(waiters.map(({ client }) => client)).toEqual(
+        [b, c].map((waiter) => originOf(claimOf(waiter, name)).client),
+      );
+      expect(first).toMatchObject({ pid: process.pid, kind: 'exclusive', permits: 1 });
+      expect(first!.waited).toBeGreaterThanOrEqual(second!.waited);
+    });
+
+    it('shows the method that requested the lock, and in its own process the method that has it now', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const call = (where: string) => a.client.acquire(name, { ...lockDefaults, where, method: methodSuffix(where) });
+      const first = await call('Report.daily');
+      const second = call('Report.weekly');
+      const methods = async ({ client }: Member) => (await client.views.inspect(name)).holders.map((one) => one.method);
+      expect(await methods(b)).toEqual(['Report.daily']);
+      await first.release();
+      const lock = await second;
+      expect(await methods(a)).toEqual(['Report.weekly']);
+      expect((await a.client.views.inspect(name)).holders[0]).toMatchObject({ fencingToken: lock.fencingToken });
+    });
+
+    it('of a free lock is empty, and keeps no caller from taking it', async () => {
+      const a = await join();
+      const name = unique();
+      const free = { key: name, kind: undefined, limit: undefined, holders: [], waiters: [] };
+      expect(await a.client.views.inspect(name)).toEqual(free);
+      await (await a.acquire(name, { wait: 0 })).release();
+      expect(await a.client.views.inspect(name)).toEqual(free);
+    });
+
+    it('shows that a lock is only kept by minHold', async () => {
+      const a = await join();
+      const name = unique();
+      await (await a.acquire(name, { minHold: 10_000 })).release();
+      const [holder] = (await a.client.views.inspect(name)).holders;
+      expect(holder!.state).toBe('kept');
+      expect(holder!.leaseLeft).toBeLessThanOrEqual(10_000);
+    });
+  });
+
+  describe('forceRelease', () => {
+    it('hands the lock to the next waiter and aborts the signal of its holder, whose work then rejects', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const scope = await a.enter(name, { lease: 2_400, renew: true });
+      const { lock: next } = await b.queue(name);
+      expect(await c.client.views.forceRelease(name)).toBe(true);
+      const lock = await next;
+      expect(lock.fencingToken).toBeGreaterThan(scope.lock.fencingToken);
+      const reason = await aborted(scope.lock);
+      expect(reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: name });
+      await expect(scope.leave('worked')).rejects.toBe(reason);
+      expect((await c.client.views.inspect(name)).holders[0]!.client).toBe(originOf(claimOf(b, name)).client);
+      expect(lock.isHeld).toBe(true);
+    });
+
+    it('is reported by the release of a holder that has not learned of it before', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const scope = await a.enter(name);
+      expect(await b.client.views.forceRelease(name)).toBe(true);
+      await expect(scope.leave('worked')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    });
+
+    it('aborts a holder of its own process at once, and logs which process did it and whose lock it was', async () => {
+      const a = await join();
+      const name = unique();
+      const where = 'Report.daily';
+      const lock = await a.client.acquire(name, { ...lockDefaults, where, method: methodSuffix(where) });
+      expect(await a.client.views.forceRelease(name)).toBe(true);
+      expect(lock.isHeld).toBe(false);
+      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+      const warnings = a.log.lines.filter((line) => line.startsWith('warn'));
+      expect(warnings).toHaveLength(1);
+      for (const part of [name, here.host!, `process ${process.pid}`, 'Report.daily'])
+        expect(warnings[0]!.includes(part)).toBe(true);
+    });
+
+    it('of a free lock does nothing, and is not logged', async () => {
+      const a = await join();
+      expect(await a.client.views.forceRelease(unique())).toBe(false);
+      expect(a.log.lines).toEqual([]);
+    });
+
+    it('frees a lock that only minHold keeps', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await (await a.acquire(name, { minHold: '1m' })).release();
+      expect(await b.client.views.forceRelease(name)).toBe(true);
+      await b.acquire(name, { wait: 0 });
+    });
+  });
+
+  describe('list', () => {
+    it('returns each held name once, and filters by prefix', async () => {
+      const [a, b] = [await join(), await join()];
+      const root = unique();
+      // Also names with characters that mean something in patterns and keys.
+      const held = ['1', '2', '[ab]*', '?', 'ä{}', ':', '\\'].map((end) => `${root}:${end}`).sort();
+      await Promise.all(held.map((name) => a.acquire(name)));
+      await a.acquire(`${root}-other`);
+      await (await a.acquire(`${root}:gone`)).release();
+      const names = async (startsWith: string) => {
+        const found: string[] = [];
+        for await (const name of b.client.views.list({ startsWith })) found.push(name);
+        return found.sort();
+      };
+      expect(await names(`${root}:`)).toEqual(held);
+      expect(await names(`${root}:[`)).toEqual([`${root}:[ab]*`]);
+      expect(await names(root)).toEqual([`${root}-other`, ...held].sort());
+      expect((await names('')).filter((name) => name.startsWith(root))).toHaveLength(held.length + 1);
+    });
+  });
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../lib/core/clock.js';
+import type {
+  AcquireReply,
+  AcquireRequest,
+  AdoptReply,
+  AdoptRequest,
+  ClaimRef,
+  HolderRef,
+  LockBackend,
+  LockBackendEvents,
+  LockSnapshot,
+  PushedGrant,
+  ReleaseReply,
+  ReleaseRequest,
+  RenewReply,
+  RenewRequest,
+} from '../lib/core/lock-backend.js';
+import { conditions } from './conditions.js';
+
+/** Wraps a backend: counts the calls of a client, and lets tests wait for replies. */
+export class WatchedBackend implements LockBackend {
+  readonly acquires: Array<{ name: string; id: string; reply?: AcquireReply }> = [];
+  readonly releases: Array<ClaimRef & { reply?: ReleaseReply }> = [];
+  readonly renewals: Array<{ holds: readonly RenewRequest[]; replies?: RenewReply[] }> = [];
+  readonly adoptions: Array<AdoptRequest & { reply?: AdoptReply }> = [];
+  readonly grants: PushedGrant[] = [];
+  recoveries = 0;
+  private readonly happened = conditions();
+
+  constructor(private readonly inner: LockBackend) {}
+
+  get clock(): Clock | undefined {
+    return this.inner.clock;
+  }
+
+  get commandTimeout(): number {
+    return this.inner.commandTimeout;
+  }
+
+  get poll(): number {
+    return this.inner.poll;
+  }
+
+  get claimWindow(): number {
+    return this.inner.claimWindow;
+  }
+
+  nodeOf(name: string): unknown {
+    return this.inner.nodeOf?.(name);
+  }
+
+  /** All calls so far. */
+  get requests(): number {
+    return this.acquires.length + this.releases.length + this.renewals.length;
+  }
+
+  /** Claims whose last reply was to wait for this lock. */
+  waiting(name: string): number {
+    return new Set(
+      this.acquires.filter((call) => call.name === name && call.reply?.status === 'queued').map(({ id }) => id),
+    ).size;
+  }
+
+  until(condition: () => boolean): Promise<void> {
+    return this.happened.until(condition);
+  }
+
+  start(clientId: string, events: LockBackendEvents): Promise<void> {
+    return this.inner.start(clientId, {
+      ...events,
+      granted: (grant) => {
+        this.grants.push(grant);
+        events.granted(grant);
+        this.happened.changed();
+      },
+      recovered: (...what) => {
+        this.recoveries++;
+        events.recovered(...what);
+        this.happened.changed();
+      },
+    });
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const call: (typeof this.acquires)[number] = { name: request.name, id: request.id };
+    this.acquires.push(call);
+    call.reply = await this.inner.acquire(request);
+    // The client handles the reply first.
+    setImmediate(() => this.happened.changed());
+    return call.reply;
+  }
+
+  async release(request: ReleaseRequest): Promise<ReleaseReply> {
+    const { name, id: claim } = request;
+    const call: (typeof this.releases)[number] = { name, id: claim };
+    this.releases.push(call);
+    call.reply = await this.inner.release(request);
+    setImmediate(() => this.happened.changed());
+    return call.reply;
+  }
+
+  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    const call: (typeof this.renewals)[number] = { holds };
+    this.renewals.push(call);
+    call.replies = await this.inner.renew(holds);
+    setImmediate(() => this.happened.changed());
+    return call.replies;
+  }
+
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.inner.inspect!(name, waiters);
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.inner.revoke!(name, holders);
+  }
+
+  async adopt(request: AdoptRequest): Promise<AdoptReply> {
+    const call: (typeof this.adoptions)[number] = { ...request };
+    this.adoptions.push(call);
+    call.reply = await this.inner.adopt!(request);
+    return call.reply;
+  }
+
+  list(startsWith: string): AsyncIterable<readonly string[]> {
+    return this.inner.list!(startsWith);
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}

@@ -1,0 +1,246 @@
+import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
+import { type Inspect, inspectCustom } from '../core/describe.js';
+import { Hidden } from '../core/hidden.js';
+import type { BackendCapabilities, LockBackend } from '../core/lock-backend.js';
+import type { CallOptions } from '../core/caller.js';
+import type { LockClient } from '../core/lock-client.js';
+import type { LockFinding } from '../core/lock-finding.js';
+import type { LockListOptions } from '../core/lock-info.js';
+import type { LockKey } from '../core/lock-key.js';
+import type { Lock } from '../core/lock.js';
+import type { LockSite } from '../nesting/lock-site.js';
+import type { LockLog } from '../core/lock-log.js';
+import type { LockScope } from '../core/lock-scope.js';
+import type { ResolvedLockOptions } from '../core/options.js';
+import { refusals } from '../core/refusals.js';
+import { inRoot } from '../core/root-context.js';
+import type { NestingWatch } from '../nesting/nesting.watch.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import { connectionRefusals, startLines } from './connection.messages.js';
+
+export interface LockConnectionSettings {
+  /** The connection's name, for messages. */
+  readonly name: string;
+  /** True when an unreachable Redis stops the start of the application. The doctor handles its own findings. */
+  readonly strict: boolean;
+  /** Milliseconds that running work gets when the application closes. */
+  readonly shutdownTimeout: number;
+  /** The watch over nested locks; undefined when it is off. */
+  readonly nesting?: NestingWatch | undefined;
+}
+
+interface Parts {
+  readonly client: LockClient;
+  readonly settings: LockConnectionSettings;
+  readonly log: LockLog;
+}
+
+/** A backend calls the events of one client: the connection that starts owns it until it has closed. */
+const inUse = new WeakMap<LockBackend, LockConnection>();
+
+/**
+ * One module's lock client in the life of the application. It connects when the application starts, or at the first use where a provider
+ * factory or a test without `init()` needs a lock sooner. An application that is only compiled opens no socket.
+ * On shutdown it rejects waiters as soon as the first hook runs. Before Nest closes its servers, and before other modules close their
+ * databases in
+ * `onApplicationShutdown`, the running work has ended and all locks are released.
+ */
+export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdown {
+  private starting: Promise<Error | undefined> | undefined;
+  private started = false;
+  /** Why the backend must not be used: it serves another client. */
+  private refusal: LockConfigurationError | undefined;
+  private closed: Promise<void> | undefined;
+
+  private readonly parts: Hidden<Parts>;
+
+  constructor(client: LockClient, settings: LockConnectionSettings, log: LockLog) {
+    this.parts = new Hidden({ client, settings, log });
+  }
+
+  /** @param site for the watch over nested locks */
+  enter(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<LockScope> {
+    const { nesting } = this.parts.reveal().settings;
+    return nesting && place
+      ? nesting.watch(key, options, place, () => this.take(key, options))
+      : this.take(key, options);
+  }
+
+  /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */
+  acquire(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<Lock> {
+    if (place) this.parts.reveal().settings.nesting?.asked(key, options, place);
+    return this.ask(key, options, (client, terms) => client.acquire(key, terms));
+  }
+
+  /**
+   * Calls the client. Before the application has started, the first call connects; `wait` and `signal` count from the call, and a single
+   * try waits for the connection for `commandTimeout`.
+   * @param key for messages
+   * @throws LockUnavailableError, `signal.reason`, and LockConfigurationError when the backend serves another client
+   */
+  ask<T>(
+    key: LockKey | undefined,
+    options: ResolvedLockOptions,
+    question: (client: LockClient, options: CallOptions) => Promise<T>,
+  ): Promise<T> {
+    const { client } = this.parts.reveal();
+    if (this.started) return question(client, options);
+    return this.whenStarted(key, options).then((terms) => question(client, terms));
+  }
+
+  /** True once the application has begun to close: then no more locks are given out. */
+  get isClosing(): boolean {
+    return this.closed !== undefined;
+  }
+
+  get name(): string {
+    return this.parts.reveal().settings.name;
+  }
+
+  /** The module's defaults for all acquisitions. */
+  get defaults(): ResolvedLockOptions {
+    return this.parts.reveal().client.defaults;
+  }
+
+  /** Longest time to wait for a reply of the backend, in ms. */
+  get commandTimeout(): number {
+    return this.parts.reveal().client.backend.commandTimeout;
+  }
+
+  get capabilities(): BackendCapabilities | undefined {
+    return this.parts.reveal().client.backend.capabilities;
+  }
+
+  /** The innermost lock of the running flow on this connection, or the hold of one name. */
+  current(name?: string): Lock | undefined {
+    return this.parts.reveal().client.current(name);
+  }
+
+  /** The names of the held locks. @throws LockConfigurationError at once for a wrong option */
+  list(options?: LockListOptions): AsyncIterable<string> {
+    return this.parts.reveal().client.views.list(options);
+  }
+
+  /** True when calls should pass their call site. */
+  get watchesNesting(): boolean {
+    return this.parts.reveal().settings.nesting !== undefined;
+  }
+
+  /**
+   * Connects, as the application starts.
+   * @throws LockConfigurationError when Redis refuses the credentials or lacks permissions, and LockUnavailableError only with `strict`.
+   * Without
+   * `strict` the locks reject until Redis is available.
+   */
+  async open(): Promise<void> {
+    const failure = await this.start();
+    if (failure === undefined) return;
+    // A wrong configuration does not heal: better no start than an application without locks.
+    if (!this.parts.reveal().settings.strict && !(failure instanceof LockConfigurationError)) return;
+    await this.close();
+    throw failure;
+  }
+
+  /** The backend's findings about its server; none when the server does not answer, which is logged elsewhere. Never rejects. */
+  async examine(): Promise<readonly LockFinding[]> {
+    if (await this.start()) return [];
+    return (await inRoot(() => this.parts.reveal().client.backend.examine?.())) ?? [];
+  }
+
+  onModuleDestroy(): void {
+    // Begun here, awaited below: the running work may need the hooks of other modules. A failure shows there too.
+    this.close().catch(() => undefined);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  private take(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+    return this.ask(key, options, (client, terms) => client.enter(key, terms));
+  }
+
+  /** Connects once and resolves to the failure, never rejects: the client keeps trying in the background. */
+  private start(): Promise<Error | undefined> {
+    // The first use may be inside a request.
+    this.starting ??= inRoot(() => this.connect());
+    return this.starting;
+  }
+
+  /** Connects. @returns the options, with the time of the call */
+  private async whenStarted(key: LockKey | undefined, options: ResolvedLockOptions): Promise<CallOptions> {
+    const { clock, backend } = this.parts.reveal().client;
+    const { wait, signal } = options;
+    const calledAt = clock.now();
+    const [option, patience] =
+      wait > 0 ? (['wait', wait] as const) : (['commandTimeout', backend.commandTimeout] as const);
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        stop?.();
+        signal?.removeEventListener('abort', onAbort);
+        settle();
+      };
+      const onAbort = (): void => end(() => reject(signal!.reason as Error));
+      const tooLate = (): void => end(() => reject(refusals.notConnected(key, option, patience)));
+      const stop = patience === Number.POSITIVE_INFINITY ? undefined : clock.timer(patience, tooLate);
+      signal?.addEventListener('abort', onAbort);
+      void this.start().then(() => end(resolve));
+    });
+    if (this.refusal) throw this.refusal;
+    return { ...options, calledAt };
+  }
+
+  private async connect(): Promise<Error | undefined> {
+    const { client, log } = this.parts.reveal();
+    const { backend } = client;
+    if (this.isClosing || !this.takes(backend)) return (this.refusal = connectionRefusals.backendInUse(this.name));
+    try {
+      await client.start();
+      return undefined;
+    } catch (error) {
+      // Closed before it was connected: no caller waits for it any more.
+      if (!this.isClosing) log.error(this.failedStart(error as Error));
+      return error as Error;
+    } finally {
+      this.started = true;
+    }
+  }
+
+  private close(): Promise<void> {
+    this.closed ??= this.shutdown();
+    return this.closed;
+  }
+
+  private async shutdown(): Promise<void> {
+    const { client, settings } = this.parts.reveal();
+    const { backend } = client;
+    // A backend that serves another client must not be closed here.
+    if (!this.takes(backend)) return;
+    // From now on a first use must not connect.
+    this.started = true;
+    await client.shutdown(settings.shutdownTimeout);
+    inUse.delete(backend);
+  }
+
+  toJSON(): object {
+    return { name: this.name };
+  }
+
+  [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
+    return `LockConnection ${inspect(this.toJSON(), options)}`;
+  }
+
+  private takes(backend: LockBackend): boolean {
+    const user = inUse.get(backend) ?? this;
+    inUse.set(backend, user);
+    return user === this;
+  }
+
+  private failedStart(error: Error): string {
+    if (error instanceof LockConfigurationError) return startLines.refused(this.name, error.message);
+    return this.parts.reveal().settings.strict
+      ? startLines.notStarted(this.name, error.message)
+      : startLines.unreachable(this.name, error.message);
+  }
+}

@@ -1,0 +1,48 @@
+import { describe } from '../core/describe.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+
+const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+
+/** `@DistributedLock` in a wrong place. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
+export const decoratorRefusals = {
+  /** Without `experimentalDecorators` TypeScript, esbuild, tsx and Deno compile standard decorators, which Nest cannot use. */
+  standardDecorator: () =>
+    wrong(
+      'compiled as a standard decorator. Nest needs the decorators of TypeScript: set experimentalDecorators: true and emitDecoratorMetadata: true in the compilerOptions of tsconfig.json.',
+    ),
+
+  /** On a static method. */
+  staticMethod: () => wrong('a static method is not bound to a Nest application; use an instance method.'),
+
+  /** On a getter, a setter or a property. */
+  noMethod: () =>
+    wrong('only methods can be locked, not accessors or properties; lock the method that reads or writes.'),
+
+  /** Two of them on one method. */
+  twice: () =>
+    wrong('a method takes one @DistributedLock; take the second lock inside it, or with RedisLockService.using.'),
+
+  /** `connection` is not a name. */
+  noConnection: (given: unknown) =>
+    wrong(`connection: ${describe(given)} given; write the name that RedisLockModule.forRoot({ name }) has.`),
+
+  /** `onContended` is another value. */
+  noContended: (given: unknown) =>
+    wrong(
+      `onContended: ${describe(given)} given; write 'throw', 'skip', or a function of the error and the arguments.`,
+    ),
+
+  /** `onContended: 'skip'` on a route handler with `@Res()` or `@Next()`, which Nest leaves to send its own response. */
+  skippedResponse: () =>
+    wrong(
+      "onContended: 'skip' on a handler that writes its response itself (@Res(), @Next()): the request would get no response. " +
+        'Write a function that sends one, or @Res({ passthrough: true }).',
+    ),
+} as const;
+
+/** Our words inside an error of Nest, as the application starts. */
+export const injectionHints = {
+  /** Nest cannot resolve this property of a class with locked methods: its module sees no RedisLockModule, or not this connection. */
+  importModule: (options: string) =>
+    `@DistributedLock: import RedisLockModule.forRoot(${options}); in a test RedisLockTestingModule.forRoot(${options}) of nestjs-redis-lock/testing`,
+} as const;

@@ -1,0 +1,120 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
+import { throwError } from 'rxjs';
+import { Hidden } from '../core/hidden.js';
+import { isLogged } from '../core/refusals.js';
+import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
+import { isAwaited } from './flow-boundary.js';
+
+/** The body for an HTTP client. The lock's name and the cause are internals and stay out of it. */
+interface Answer {
+  readonly error: string;
+  readonly message: string;
+}
+
+/** By HTTP status. */
+const answers: Record<LockError['statusCode'], Answer> = {
+  409: { error: 'Conflict', message: 'The resource is in use. Try again later.' },
+  500: { error: 'Internal Server Error', message: 'Internal server error' },
+  503: { error: 'Service Unavailable', message: 'The service cannot handle the request now. Try again later.' },
+};
+
+/**
+ * Seconds after which a client should try again. The rest of the holder's lease is known, but most holders are done long before it ends.
+ */
+const pause = 1;
+
+/**
+ * Lock errors as HTTP responses: 409 when another holder has the lock, 503 when Redis is unavailable or too many callers wait, both with
+ * `Retry-After: 1`; 500 for all other lock errors, which are logged. On Express and on Fastify.
+ * Clients of a GraphQL API get `extensions: { code }`, those of a WebSocket gateway the event `exception` with the `code`.
+ * Clients of a microservice get a plain object, as from Nest itself: `{ status: 'error', name, code, key, message, … }`. An error of an
+ * event handler is logged: events have no response.
+ * Registered for the whole application by RedisLockModule, unless `httpErrors: false`. A hybrid application without
+ * `inheritAppConfig` has no global filters for its messages: use `@UseFilters(LockErrorFilter)` there.
+ */
+@Catch(LockError)
+export class LockErrorFilter implements ExceptionFilter<LockError> {
+  private readonly logger = new Logger(LockErrorFilter.name);
+
+  private readonly host: Hidden<HttpAdapterHost>;
+
+  constructor(host: HttpAdapterHost) {
+    this.host = new Hidden(host);
+  }
+
+  /** @returns for microservices the error as an Observable, in the form that Nest sends; nothing for HTTP. */
+  catch(error: LockError, host: ArgumentsHost): unknown {
+    const type: string = host.getType();
+    // Another external context.
+    if (type !== 'rpc' && type !== 'http' && type !== 'ws' && type !== 'graphql') throw error;
+    // The client sees what is not the application's fault. Without a client that waits for a response, the log has it.
+    const isTold = error.statusCode !== 500 && (type !== 'rpc' || isAwaited(host.switchToRpc().getContext()));
+    if (!isTold && !isLogged(error)) this.logger.error(error.message, error.stack);
+    if (type === 'rpc') return throwError(() => messageOf(error));
+    const { message } = answers[error.statusCode];
+    // Each GraphQL server sends `extensions`. The lock error is the cause, for `formatError`.
+    if (type === 'graphql') throw Object.assign(new Error(message, { cause: error }), { extensions: details(error) });
+    if (type === 'ws') sendException(host.switchToWs(), { ...details(error), message });
+    else this.reply(error, host.switchToHttp().getResponse());
+    return undefined;
+  }
+
+  private reply({ code, statusCode }: LockError, response: unknown): void {
+    const { httpAdapter } = this.host.reveal();
+    // The handler has begun to write the response: it can only be ended.
+    if (httpAdapter.isHeadersSent(response)) return void httpAdapter.end(response);
+    if (statusCode !== 500) httpAdapter.setHeader(response, 'Retry-After', String(pause));
+    httpAdapter.reply(response, { statusCode, ...answers[statusCode], code }, statusCode);
+  }
+}
+
+/** A plain object: a transport that writes JSON drops the message of an Error. */
+const messageOf = (error: LockError): object => Object.assign({ status: 'error' }, error, { message: error.message });
+
+/** For clients outside: the code and, where trying again helps, after how many milliseconds. */
+const details = ({ code, statusCode }: LockError): { code: LockErrorCode; retryAfter?: number } => ({
+  code,
+  ...(statusCode !== 500 && { retryAfter: pause * 1000 }),
+});
+
+type WsHost = ReturnType<ArgumentsHost['switchToWs']>;
+
+/** A client of socket.io (`emit` sends), or a standard WebSocket (`emit`, if it exists, is Node's and sends nothing). */
+interface SocketClient {
+  readonly readyState?: unknown;
+  send?(data: string): void;
+  emit?(event: string, data: unknown): void;
+}
+
+/** Sends an error as Nest sends a WsException: as the event `exception`, with the message that caused it. */
+function sendException(host: WsHost, error: object): void {
+  const client = host.getClient<SocketClient>();
+  const data = { status: 'error', ...error, cause: { pattern: host.getPattern(), data: host.getData<unknown>() } };
+  if (typeof client.readyState === 'number') client.send?.(JSON.stringify({ event: 'exception', data }));
+  else client.emit?.('exception', data);
+}
+
+/** Applications that handle lock errors themselves. */
+const silenced = new WeakSet<ModulesContainer>();
+
+/** True when a connection of the application has `httpErrors: false`. */
+export const isSilenced = (application: ModulesContainer): boolean => silenced.has(application);
+
+/**
+ * The `LockErrorFilter` that a module registers for its whole application. Once any of the application's connections has
+ * `httpErrors: false`, it matches no error, and the application's own filters do.
+ */
+export function applicationLockErrorFilter(
+  application: ModulesContainer,
+  httpErrors: boolean | undefined,
+  host: HttpAdapterHost,
+): ExceptionFilter {
+  if (httpErrors === false) silenced.add(application);
+  // Nest evaluates `error instanceof …` at each error: the factories of other connections may return later than this one.
+  @Catch({
+    [Symbol.hasInstance]: (error: unknown) => error instanceof LockError && !silenced.has(application),
+  } as never)
+  class ApplicationLockErrorFilter extends LockErrorFilter {}
+  return new ApplicationLockErrorFilter(host);
+}

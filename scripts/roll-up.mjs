@@ -1,0 +1,131 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'acorn';
+import { rollup } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
+import { root } from './run.mjs';
+
+/** The file with what the entries share; it shows in stack traces. */
+const SHARED = 'library';
+
+/** Packages stay imports; tslib alone, which holds the helpers of decorators, becomes part of the output. @param {string} id */
+const external = (id) => !/^[./]/.test(id) && id !== 'tslib';
+
+/** @type {import('rollup').Plugin} */
+const tslib = {
+  name: 'tslib',
+  resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
+};
+
+/**
+ * Comments leave (the declarations have the docstrings, and editors look for them there), and four spaces become a tab: 7 kB of the
+ * tarball. Lines stay, and names: a stack trace reads as the source does.
+ * @type {import('rollup').Plugin}
+ */
+const lighter = {
+  name: 'lighter',
+  renderChunk: (code) => {
+    /** @type {[from: number, to: number][]} */
+    const comments = [];
+    /** Inside of these every space counts. @type {[from: number, to: number][]} */
+    const templates = [];
+    parse(code, {
+      ecmaVersion: 'latest',
+      sourceType: 'module',
+      onComment: (_isBlock, _text, from, to) => comments.push([from, to]),
+      onToken: ({ type, start, end }) => type.label === 'template' && templates.push([start, end]),
+    });
+    const isInTemplate = (/** @type {number} */ at) => templates.some(([from, to]) => from <= at && at < to);
+    let text = '';
+    let at = 0;
+    for (const [from, to] of [...comments, /** @type {const} */ ([code.length, code.length])]) {
+      const begin = at;
+      const piece = code
+        .slice(begin, from)
+        .replaceAll(/(?<=\n)(?: {4})+/g, (spaces, /** @type {number} */ offset) =>
+          isInTemplate(begin + offset) ? spaces : '\t'.repeat(spaces.length / 4),
+        );
+      const isWholeLine = /(^|\n)\s*$/.test(piece) && code[to] === '\n';
+      text += from === code.length ? piece : isWholeLine ? piece.replace(/[ \t]*$/, '') : piece.trimEnd();
+      at = isWholeLine ? to + 1 : to;
+    }
+    return { code: text, map: null };
+  },
+};
+
+/**
+ * Rollup renames the second of two classes with the same name. Nest shows the names of classes, and makes tokens of them.
+ * @type {import('rollup').Plugin}
+ */
+const classNames = {
+  name: 'class-names',
+  renderChunk: (code, { fileName }) => {
+    const renamed = fileName.endsWith('.d.ts') ? /\b[A-Z]\w*\$\d+\b/ : /\bclass \w+\$\d+\b/;
+    const [found] = renamed.exec(code) ?? [];
+    if (found !== undefined) throw new Error(`${fileName}: ${found}: two have this name; give one another name`);
+    return null;
+  },
+};
+
+/** The comment above the first line of an entry. Rollup drops it. @param {string} file */
+const heading = (file) => /^\/\*\*.*?\*\//s.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
+
+/** @param {string} modules @param {Record<string, string>} entries @param {string} extension */
+const inputs = (modules, entries, extension) =>
+  Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(modules, `${source}${extension}`)]));
+
+/**
+ * @param {Record<string, string>} input by the names of the published files
+ * @param {import('rollup').Plugin[]} plugins
+ * @param {{ dir: string, format: 'es' | 'cjs', extension: '.js' | '.d.ts' }[]} outputs
+ */
+async function bundle(input, plugins, outputs) {
+  const bundled = await rollup({
+    input,
+    external,
+    plugins,
+    onLog: (_level, { message }) => {
+      throw new Error(message);
+    },
+  });
+  for (const { dir, format, extension } of outputs) {
+    await bundled.write({
+      dir,
+      format,
+      entryFileNames: `[name]${extension}`,
+      chunkFileNames: `[name]${extension}`,
+      // All that the main entry reaches. The other entries import it from there.
+      manualChunks: { [SHARED]: [input['index'] ?? ''] },
+      minifyInternalExports: false,
+      hoistTransitiveImports: false,
+    });
+  }
+}
+
+/**
+ * @param {string} modules the directory with what tsc wrote: a .js and a .d.ts for each source
+ * @param {Record<string, string>} entries the name of the published file, and its source, both without extension
+ * @param {string} target gets esm and cjs, each with JavaScript and declarations
+ */
+export async function rollUp(modules, entries, target) {
+  const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
+  await bundle(
+    inputs(modules, entries, '.js'),
+    [tslib, lighter, classNames],
+    [
+      { dir: esm, format: 'es', extension: '.js' },
+      { dir: cjs, format: 'cjs', extension: '.js' },
+    ],
+  );
+  const declarations = inputs(modules, entries, '.d.ts');
+  await bundle(
+    declarations,
+    [dts({ tsconfig: join(root, 'tsconfig.build.json') }), classNames],
+    [{ dir: cjs, format: 'es', extension: '.d.ts' }],
+  );
+  // One set of declarations, so that a type is the same for import and require. An ES module may take it from CommonJS, not the reverse.
+  for (const [name, source] of Object.entries(declarations)) {
+    writeFileSync(join(esm, `${name}.d.ts`), `${heading(source)}\nexport * from '../cjs/${name}.js';\n`.trimStart());
+  }
+}

@@ -1,0 +1,233 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  Get,
+  HttpException,
+  type INestApplication,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import {
+  DistributedLock,
+  LockConfigurationError,
+  type LockError,
+  LockLostError,
+  LockNotAcquiredError,
+  LockQueueFullError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+  RedisLockModule,
+  type RedisLockModuleOptions,
+  RedisLockService,
+} from 'nestjs-redis-lock';
+import { KeptLog } from '../../support/kept-log.js';
+import { onSharedRedis } from '../nest/fixtures.js';
+import { adapters } from './http-servers.js';
+
+const thrown: Record<string, LockError> = {
+  contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000 }),
+  waited: new LockWaitTimeoutError("Lock 'secret' was not free", { key: 'secret' }),
+  full: new LockQueueFullError("Lock 'secret': too many wait", { key: 'secret' }),
+  away: new LockUnavailableError("Lock 'secret': Redis is away", { key: 'secret' }),
+  wrong: new LockConfigurationError("Lock 'secret' is wrong", { key: 'secret' }),
+  lost: new LockLostError("Lock 'secret' was lost", { key: 'secret', reason: 'expired' }),
+};
+const statuses = { contended: 409, waited: 409, full: 503, away: 503, wrong: 500, lost: 500 };
+const names = Object.keys(statuses) as (keyof typeof statuses)[];
+
+@Controller()
+class Errors {
+  constructor(private readonly locks: RedisLockService) {}
+
+  @Get('lose')
+  @DistributedLock('lose')
+  async lose() {
+    await this.locks.forceRelease('lose');
+  }
+  @Get('assert')
+  async assert() {
+    const lock = await this.locks.acquire('assert');
+    await lock.release();
+    lock.assertHeld();
+  }
+}
+for (const name of names) {
+  const descriptor = {
+    configurable: true,
+    value: async () => {
+      throw thrown[name]!;
+    },
+  };
+  Object.defineProperty(Errors.prototype, name, descriptor);
+  Get(name)(Errors.prototype, name, descriptor);
+}
+
+const answerOf = (host: ArgumentsHost, adapter: HttpAdapterHost, status: number): void =>
+  void adapter.httpAdapter.reply(host.switchToHttp().getResponse<unknown>(), { mine: true }, status);
+
+/** As in Nest's documentation. */
+@Catch()
+class Documented implements ExceptionFilter {
+  constructor(private readonly host: HttpAdapterHost) {}
+  catch(exception: unknown, host: ArgumentsHost): void {
+    answerOf(host, this.host, exception instanceof HttpException ? exception.getStatus() : 500);
+  }
+}
+@Catch()
+class Logging extends BaseExceptionFilter {
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    // oxlint-disable-next-line promise/valid-params -- the method of a filter
+    super.catch(exception, host);
+  }
+}
+@Catch()
+class ByStatus implements ExceptionFilter {
+  constructor(private readonly host: HttpAdapterHost) {}
+  catch(exception: { status?: number }, host: ArgumentsHost): void {
+    answerOf(host, this.host, exception.status ?? 500);
+  }
+}
+@Catch(Error)
+class ByGetStatus implements ExceptionFilter {
+  constructor(private readonly host: HttpAdapterHost) {}
+  catch(exception: { getStatus?(): number }, host: ArgumentsHost): void {
+    answerOf(host, this.host, exception.getStatus?.() ?? 500);
+  }
+}
+
+describe.each(adapters)('lock errors over HTTP (%s)', (_name, adapter) => {
+  let app: INestApplication;
+  const log = new KeptLog();
+  const start = async (
+    options: RedisLockModuleOptions = {},
+    filter?: Type<ExceptionFilter>,
+    providers: Provider[] = [],
+  ) => {
+    log.lines.length = 0;
+    const module = await Test.createTestingModule({
+      imports: [RedisLockModule.forRoot(onSharedRedis(options))],
+      controllers: [Errors],
+      providers,
+    }).compile();
+    app = module.createNestApplication(adapter(), { logger: log as never, forceCloseConnections: true });
+    const host = app.get(HttpAdapterHost);
+    if (filter) app.useGlobalFilters(filter === Logging ? new Logging(host.httpAdapter) : new filter(host));
+    await app.listen(0, '127.0.0.1');
+    return log.lines.filter((line) => line.includes('LOCK_DOCTOR_FILTER'));
+  };
+  const get = async (path: string) => fetch(`${await app.getUrl()}/${path}`);
+  const statusesOf = async () =>
+    Object.fromEntries(await Promise.all(names.map(async (name) => [name, (await get(name)).status] as const)));
+  afterEach(() => app.close());
+
+  it('get their status from LockErrorFilter, with Retry-After: 1', async () => {
+    await expect(start()).resolves.toEqual([]);
+    expect(await statusesOf()).toEqual(statuses);
+    const after = await Promise.all(names.map(async (name) => (await get(name)).headers.get('retry-after')));
+    expect(after).toEqual(['1', '1', '1', '1', null, null]);
+  });
+
+  it.each([
+    ['that leaves them to Nest', Logging],
+    ['that reads status', ByStatus],
+    ['that reads getStatus', ByGetStatus],
+  ])('get their status from a global filter %s, and the doctor reports nothing', async (_which, filter) => {
+    await expect(start({}, filter)).resolves.toEqual([]);
+    expect(await statusesOf()).toEqual(statuses);
+    expect(await (await get('contended')).text()).not.toContain('secret');
+  });
+
+  it('are 500 from a global filter that handles only HttpExceptions, which the doctor reports at start', async () => {
+    await expect(start({ strict: true }, Documented)).resolves.toEqual([
+      expect.stringMatching(/^warn Documented runs before LockErrorFilter.*500.*409.*error\.statusCode.*APP_FILTER/),
+    ]);
+    expect((await get('contended')).status).toBe(500);
+    expect(await (await get('contended')).json()).toEqual({ mine: true });
+  });
+
+  it('get their status if such a filter is an APP_FILTER of the root module: LockErrorFilter runs first', async () => {
+    const documented = {
+      provide: APP_FILTER,
+      useFactory: (host: HttpAdapterHost) => new Documented(host),
+      inject: [HttpAdapterHost],
+    };
+    await expect(start({}, undefined, [documented])).resolves.toEqual([]);
+    expect((await get('contended')).status).toBe(409);
+  });
+
+  it('are left to filters of the application with httpErrors: false, and the doctor reports nothing', async () => {
+    await expect(start({ httpErrors: false }, Documented)).resolves.toEqual([]);
+    expect((await get('contended')).status).toBe(500);
+  });
+
+  it('get their status and its text from Nest with httpErrors: false and no filter', async () => {
+    await start({ httpErrors: false });
+    expect(await statusesOf()).toEqual(statuses);
+    expect(await (await get('contended')).json()).toEqual({ statusCode: 409, message: 'Conflict' });
+    expect(await (await get('away')).json()).toEqual({ statusCode: 503, message: 'Service Unavailable' });
+  });
+
+  it('are logged once: a lost lock at its loss, any other with status 500 with its response', async () => {
+    await start();
+    for (const path of ['lose', 'assert', 'wrong', 'contended']) await get(path);
+    const errors = log.lines.filter((line) => line.startsWith('error'));
+    expect(errors).toEqual([
+      expect.stringContaining("'lose' was lost"),
+      expect.stringContaining("'assert' was lost"),
+      expect.stringContaining("'secret' is wrong"),
+    ]);
+  });
+});
+
+describe('lock errors outside of Nest', () => {
+  it("get their status from Express' own handler", async () => {
+    const express = new ExpressAdapter().getInstance<{
+      get(path: string, handler: () => void): void;
+      listen(port: number, host: string): Server;
+    }>();
+    for (const name of names) {
+      express.get(`/${name}`, () => {
+        throw thrown[name]!;
+      });
+    }
+    const printed = jest.spyOn(console, 'error').mockImplementation(() => {});
+    const server = express.listen(0, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const answers = await Promise.all(names.map((name) => fetch(`http://127.0.0.1:${port}/${name}`)));
+      expect(answers.map(({ status }) => status)).toEqual(Object.values(statuses));
+    } finally {
+      printed.mockRestore();
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
+  it("get their status from Fastify's own handler", async () => {
+    const fastify = new FastifyAdapter({ forceCloseConnections: true }).getInstance();
+    for (const name of names) {
+      fastify.get(`/${name}`, () => {
+        throw thrown[name]!;
+      });
+    }
+    try {
+      const url = await fastify.listen({ port: 0, host: '127.0.0.1' });
+      const answers = await Promise.all(names.map((name) => fetch(`${url}/${name}`)));
+      expect(answers.map(({ status }) => status)).toEqual(Object.values(statuses));
+    } finally {
+      await fastify.close();
+    }
+  });
+});

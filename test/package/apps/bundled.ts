@@ -1,0 +1,34 @@
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+
+/**
+ * What a bundler gets. Minified code has lost the names of parameters, not their positions: KEY chooses. The classes are made inside, so that an
+ * error is printed without the line of code that threw it, which is the whole bundle.
+ */
+async function main(): Promise<void> {
+  @Injectable()
+  class Shop {
+    @DistributedLock({ key: process.env['KEY'] ?? 'bundle-check:#{id}', wait: 0 })
+    async buy(id: string, inside: (key: string | undefined) => Promise<unknown>): Promise<unknown> {
+      return inside(currentLock()?.key);
+    }
+  }
+  @Module({ imports: [RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' })], providers: [Shop] })
+  class AppModule {}
+
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: ['error', 'warn'] });
+  const customer = String(process.pid);
+  const holders = await app
+    .get(Shop)
+    .buy(customer, async (key = '') => (await app.get(RedisLockService).inspect(key)).holders);
+  await app.close();
+  if (!Array.isArray(holders) || holders.length !== 1) throw new Error(`not locked: ${JSON.stringify(holders)}`);
+  console.log('locked in a bundle');
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { type LockBackend, allCapabilities } from '../../../lib/core/lock-backend.js';
+import type { RedisLockModuleOptions } from '../../../lib/module/redis-lock.options.js';
+import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
+import { createBackend } from '../../../lib/module/create-backend.js';
+import { MemoryLockBackend } from '../../../lib/testing/index.js';
+import { KeptLog } from '../../support/kept-log.js';
+
+const page = readFileSync(new URL('../../../docs/guarantees.md', import.meta.url), 'utf8');
+const [head, , ...rows] = page
+  .split('\n## What works where\n')[1]!
+  .split('\n## ')[0]!
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+const node = (port: number) => ({ host: '127.0.0.1', port });
+const topologies: Record<string, RedisLockModuleOptions> = {
+  'one Redis': { redis: 'redis://127.0.0.1:1' },
+  Sentinel: { redis: { sentinels: [node(1)], name: 'mymaster' } },
+  Cluster: { cluster: { nodes: [node(1)] } },
+  quorum: { quorum: { nodes: ['redis://127.0.0.1:1', 'redis://127.0.0.1:2', 'redis://127.0.0.1:3'] } },
+  'in memory': { backend: new MemoryLockBackend() },
+};
+
+const takes = (options: RedisLockModuleOptions, more: RedisLockModuleOptions): boolean => {
+  try {
+    resolveModuleOptions({ ...options, ...more });
+    return true;
+  } catch {
+    return false;
+  }
+};
+const can = ({ capabilities = allCapabilities }: LockBackend) => capabilities;
+
+/** Each line of the table, from what the code supports and refuses. Nothing here is connected. */
+const facts: Record<string, (backend: LockBackend, options: RedisLockModuleOptions) => boolean> = {
+  'locks for one, readers and writers, several keys': () => true,
+  "order of arrival over all processes (`fairness: 'strict'`)": (backend) => can(backend).fifo,
+  'permits (`limit`)': (backend) => can(backend).permits,
+  'handing over (`export`, `adopt`)': (backend) => can(backend).handOver && backend.adopt !== undefined,
+  '`inspect`, `list`, `forceRelease`': (backend) =>
+    can(backend).views && [backend.inspect, backend.list, backend.revoke].every((method) => method !== undefined),
+  '`replicas`': (_, options) => takes(options, { replicas: { count: 1, timeout: 100 } }),
+  '`keyPrefix`, `poll`': (_, options) => takes(options, { keyPrefix: 'a:' }) && takes(options, { poll: 1000 }),
+  '`commandTimeout`': (_, options) => takes(options, { commandTimeout: 500 }),
+  'the doctor looks at the server': (backend) => backend.examine !== undefined,
+};
+
+describe('the table of what works where, in docs/guarantees.md', () => {
+  it('has a column for each topology and a line for each fact', () => {
+    expect(head!.slice(1)).toEqual(Object.keys(topologies));
+    expect(rows.map(([name]) => name)).toEqual(Object.keys(facts));
+  });
+
+  it.each(rows.map((row) => [row[0]!, row.slice(1)] as const))('%s', (name, cells) => {
+    const found = Object.values(topologies).map((options) =>
+      facts[name]!(createBackend(resolveModuleOptions(options), new KeptLog()), options),
+    );
+    expect(cells.map((cell) => /^(yes|no)\b/.exec(cell)?.[1])).toEqual(found.map((yes) => (yes ? 'yes' : 'no')));
+  });
+});
+
+it('docs/guarantees.md states the claim window of the code (G4)', () => {
+  const { claimWindow } = createBackend(resolveModuleOptions(topologies['one Redis']!), new KeptLog());
+  expect(page).toContain(`at most one claim window (${claimWindow / 1000} s)`);
+});

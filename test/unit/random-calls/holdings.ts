@@ -1,0 +1,71 @@
+import type { MemoryLockServer } from '../../../lib/backends/memory/index.js';
+import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import { limit } from './calls.js';
+
+/** A lock that a process holds. */
+export interface Holding {
+  readonly handle: LockHandle;
+  readonly mode: 'exclusive' | 'shared' | number;
+}
+
+/** The holders of all locks, in all processes: never two that exclude each other, and later holders have larger tokens. */
+export class Holdings {
+  private readonly holdings = new Set<Holding>();
+  /** By name: the largest token of an exclusive hold that has ended. */
+  private readonly ended = new Map<string, number>();
+  /** By name: the server has forgotten tokens up to this one. Their holders cannot know that, and another process may hold the lock. */
+  private readonly forgotten = new Map<string, number>();
+
+  constructor(
+    private readonly servers: readonly MemoryLockServer[],
+    private readonly broke: (promise: string) => void,
+  ) {}
+
+  /** By name: a new grant has a larger token. */
+  tokens(): ReadonlyMap<string, number> {
+    return new Map(this.ended);
+  }
+
+  begin(handle: LockHandle, mode: Holding['mode'], before: ReadonlyMap<string, number>): Holding {
+    if (!this.isForgotten(handle) && handle.fencingToken <= (before.get(handle.key) ?? 0))
+      this.broke(`a later holder of ${handle.key} got a smaller token`);
+    const holding = { handle, mode };
+    this.holdings.add(holding);
+    this.exclude();
+    return holding;
+  }
+
+  finish(holding: Holding): void {
+    this.holdings.delete(holding);
+    const { key, fencingToken } = holding.handle;
+    if (holding.mode === 'exclusive') this.ended.set(key, Math.max(this.ended.get(key) ?? 0, fencingToken));
+  }
+
+  /** No process holds for certain a lock that another process holds exclusively for certain. */
+  exclude(): void {
+    const certain = [...this.holdings].filter(({ handle }) => !this.isForgotten(handle) && handle.isHeld);
+    for (const { handle, mode } of certain) {
+      const others = certain.filter((other) => other.handle !== handle && other.handle.key === handle.key);
+      const beside =
+        mode === 'exclusive'
+          ? others.length
+          : mode === 'shared'
+            ? others.filter((other) => other.mode !== 'shared').length
+            : Number(others.reduce((sum, other) => sum + Number(other.mode), mode) > limit);
+      if (beside > 0) this.broke(`${handle.key} was held by more than may`);
+    }
+  }
+
+  /** All tokens granted so far, or reserved for hand-offs inside a process. @param all also those granted from now on */
+  forget(name: string, all = false): void {
+    this.forgotten.set(name, all ? Number.POSITIVE_INFINITY : Math.max(...this.servers.map(largestToken)));
+  }
+
+  private isForgotten({ key, fencingToken }: LockHandle): boolean {
+    return fencingToken <= (this.forgotten.get(key) ?? 0);
+  }
+}
+
+/** The largest token that a server has issued or reserved. */
+export const largestToken = ({ table }: MemoryLockServer): number =>
+  (table as unknown as { register: number | undefined }).register ?? 0;

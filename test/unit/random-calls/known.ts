@@ -1,0 +1,81 @@
+import type { Beginning, Call, Scene } from './calls.js';
+
+/** The input of a random run. */
+export type Drawn = [beginnings: Beginning[], scene: Scene, poll: number, pauses: number];
+
+const atOnce: Beginning = { opensAt: 0, settingUp: 0 };
+const call = (terms: Partial<Call>): Call => ({
+  ...{ at: 0, process: 0, names: ['a'], crowd: 1, share: false, permits: 1, wait: 5_000, lease: 2_000, renew: false },
+  ...{ fairness: 'handoff', abortAfter: undefined, minHold: undefined, maxHold: undefined, work: 0, atLast: 'release' },
+  ...terms,
+});
+const several = (count: number, terms: Partial<Call> = {}): Call[] => Array.from({ length: count }, () => call(terms));
+const drawn = (scene: Scene, poll = 1_000, first = atOnce): Drawn => [[first, atOnce, atOnce], scene, poll, 0];
+
+/** Faults that random calls have found, shrunk. They run before the random ones in each run of the tests. */
+export const known: Record<string, Drawn> = {
+  'tokens are reserved faster than time passes, and the server restarts without its data': drawn({
+    calls: [
+      ...Array.from({ length: 30 }, (_, batch) => several(8, { at: batch / 40, process: batch % 3 })).flat(),
+      ...[2, 4, 8].map((at) => call({ at, names: ['b'] })),
+    ],
+    faults: [{ at: 1, server: 0, what: 'restart empty', lasts: 1 }],
+  }),
+  'a second turn of the process begins while a renewal of the first is pending': drawn({
+    calls: [
+      ...several(2),
+      call({ at: 1 }),
+      call({ work: 20 }),
+      call({ at: 1, lease: 10_000 }),
+      ...several(2, { work: 20 }),
+      call({ at: 21, process: 1, lease: 500 }),
+    ],
+    faults: [{ at: 0, server: 0, what: 'slow', process: 0, by: 41, lasts: 30_000 }],
+  }),
+  'a renewal after a hand-off is refused once': drawn({
+    calls: [
+      call({}),
+      call({ work: 20 }),
+      call({ lease: 10_000, work: 2_500 }),
+      ...several(4),
+      call({ at: 1, process: 1, lease: 500 }),
+    ],
+    faults: [{ at: 1, server: 0, what: 'refuse', lasts: 20, passing: true }],
+  }),
+  'a holder dies that got the lock after its waiters asked': drawn(
+    {
+      calls: [
+        call({ at: 175, lease: 10_000, work: 2_500 }),
+        ...several(3),
+        ...[1, 2].map((process) => call({ at: 175, process, lease: 500 })),
+        call({ process: 1, lease: 500 }),
+      ],
+      faults: [{ at: 175, server: 0, what: 'die half-open', process: 1 }],
+    },
+    5_000,
+  ),
+  'a call comes before the connection is made': drawn(
+    { calls: [call({ wait: 500 }), call({ abortAfter: 1 })], faults: [] },
+    1_000,
+    { opensAt: 0, settingUp: 1_500 },
+  ),
+  'a lock is adopted for a shorter lease, and its adopter dies': drawn({
+    calls: [...several(8, { at: 1, process: 1, work: 700, atLast: 'hand over' })],
+    faults: [{ at: 1_000, server: 0, what: 'die half-open', process: 2 }],
+  }),
+  'a reader with a long lease leaves another with a short lease that is never released': drawn({
+    calls: [
+      call({ names: ['book'], share: true, lease: 100, renew: true, work: 150, atLast: 'hand over and close' }),
+      call({ at: 100, names: ['book'], share: true, lease: 10_000 }),
+      call({ at: 100, names: ['book'], lease: 100, wait: Number.POSITIVE_INFINITY }),
+    ],
+    faults: [{ at: 0, server: 0, what: 'half-open', process: 1, lasts: 0 }],
+  }),
+  'the last of several names is handed over': drawn({
+    calls: [
+      call({ names: ['book'], lease: 100, renew: true, wait: 0, work: 2_500 }),
+      call({ process: 1, names: ['a', 'book', 'b'], lease: 10_000, wait: Number.POSITIVE_INFINITY }),
+    ],
+    faults: [],
+  }),
+};
