@@ -1,8 +1,5 @@
 import { describe } from '../core/describe.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
-
-const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
-  new LockConfigurationError(problem, { cause });
+import { wrong } from '../errors/configuration.js';
 
 /** The kind of a locked method's result. It must be known before the lock is taken. Refused when the class is loaded. */
 export const kindRefusals = {

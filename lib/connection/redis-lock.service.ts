@@ -16,7 +16,7 @@ import { readTicket } from '../core/ticket.js';
 import { CallSite } from '../nesting/lock-site.js';
 import { isContention } from '../errors/lock-errors.js';
 import { aroundPromise } from '../around/around-promise.js';
-import { located } from '../errors/located.js';
+import { located } from '../errors/configuration.js';
 import { LockConnection } from './lock.connection.js';
 import { serviceRefusals } from './connection.messages.js';
 

@@ -1,5 +1,5 @@
+import { wrong } from '../errors/configuration.js';
 import {
-  LockConfigurationError,
   LockKindMismatchError,
   LockLostError,
   type LockLostReason,
@@ -169,8 +169,6 @@ export function holdsNamed(
   if (holds.length > mostNamed) named.push(`${holds.length - mostNamed} more`);
   return named.join(', ');
 }
-
-const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
 
 /** Lock names and options of a module, a method or a call. They are refused at once, before a command. The messages begin with the call. */
 export const inputRefusals = {

@@ -1,8 +1,5 @@
 import { describe, printable } from '../core/describe.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
-
-const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
-  new LockConfigurationError(problem, { cause });
+import { wrong } from '../errors/configuration.js';
 
 /** Key templates. Mistakes that show without a call are refused when the class is loaded. The message begins with the method. */
 export const templateRefusals = {

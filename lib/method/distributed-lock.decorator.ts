@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { declareSlot } from './connection-slot.js';
-import { located } from '../errors/located.js';
+import { located } from '../errors/configuration.js';
 import { isWrittenByHand } from '../nest/request-context.js';
 import { LockedMethod } from './locked-method.js';
 import { isLocked, lockInner } from './method-wrapper.js';

@@ -10,7 +10,7 @@ import { aroundObservable } from '../around/around-observable.js';
 import { aroundPromise } from '../around/around-promise.js';
 import { connectionOf } from './connection-slot.js';
 import { type ContendedCall, ContendedScope, inPlaceOf } from '../around/contended-call.js';
-import { located } from '../errors/located.js';
+import { located } from '../errors/configuration.js';
 import type { HeldRequest } from './held-call.js';
 import { type HttpAnswer, answerOf } from '../nest/request-context.js';
 import { callRefusals } from '../around/around.messages.js';

@@ -1,7 +1,5 @@
 import { describe } from '../core/describe.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
-
-const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+import { wrong } from '../errors/configuration.js';
 
 /** `@DistributedLock` in a wrong place. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
 export const decoratorRefusals = {

@@ -1,7 +1,5 @@
 import { describe } from '../core/describe.js';
-import { LockConfigurationError } from '../errors/lock-errors.js';
-
-const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+import { wrong } from '../errors/configuration.js';
 
 /** Options of the module. `forRoot` refuses them at once. Those of a factory are refused as the application starts. */
 export const moduleRefusals = {

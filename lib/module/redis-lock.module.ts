@@ -14,7 +14,7 @@ import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';
 import { watchNesting } from '../nesting/nesting.watch.js';
 import { applicationLockErrorFilter } from '../request/lock-error.filter.js';
-import { located } from '../errors/located.js';
+import { located } from '../errors/configuration.js';
 import { FlowBoundaryInterceptor } from '../request/flow-boundary.js';
 import { TransportBoundary } from '../request/transport-boundary.js';
 import { LockConnection } from '../connection/lock.connection.js';

@@ -1,6 +1,5 @@
-import { LockConfigurationError, LockNotAcquiredError } from '../errors/lock-errors.js';
-
-const wrong = (problem: string): LockConfigurationError => new LockConfigurationError(problem);
+import { wrong } from '../errors/configuration.js';
+import { LockNotAcquiredError } from '../errors/lock-errors.js';
 
 /** `LockInterceptor`. The method did not run. */
 export const interceptorRefusals = {

@@ -1,5 +1,9 @@
 import { LockConfigurationError } from './lock-errors.js';
 
+/** For the catalogues of messages. */
+export const wrong = (problem: string, cause?: unknown): LockConfigurationError =>
+  new LockConfigurationError(problem, { cause });
+
 /** Runs `action`, and puts the place in front of the message of its LockConfigurationError. */
 export function located<T>(where: string, action: () => T): T {
   try {
