@@ -1,4 +1,5 @@
 import { AskingClaim } from '../../core/asking-claim.js';
+import type { ClaimTerms } from '../../core/claim.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -25,17 +26,9 @@ export interface Vote {
   othersWait: boolean;
 }
 
-/** The terms of a claim at its nodes. */
-export interface Terms {
-  readonly lease: number;
-  readonly reserve: number;
-  readonly enqueue: boolean;
-  readonly giveUpAt: number;
-}
-
 /** The owner of node claims: a claim over all nodes. */
 export interface NodeClaimOwner {
-  terms(): Terms;
+  terms(): ClaimTerms;
   isWanted(): boolean;
   /** A node claim has changed. */
   changed(): void;

@@ -1,6 +1,7 @@
 import type { AcquireReply, AcquireRequest, ReleaseReply } from '../../core/lock-backend.js';
 import { Alarm } from './alarm.js';
-import { nodeClaimId, NodeClaim, type NodeClaimOwner, type Terms, type Vote } from './node-claim.js';
+import type { ClaimTerms } from '../../core/claim.js';
+import { nodeClaimId, NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
 import { notReached, releaseOutcome } from './quorum-answers.js';
 import { quorumRefusals } from './quorum.messages.js';
 import type { QuorumRules } from './quorum-rules.js';
@@ -58,7 +59,7 @@ export class QuorumClaim implements NodeClaimOwner {
     this.alarm = new Alarm((delay, fn) => rules.timer(delay, fn));
   }
 
-  terms(): Terms {
+  terms(): ClaimTerms {
     const { lease, reserve, enqueue, giveUpAt } = this.request;
     // A holder wants the rest of the votes too, independent of the terms of its election.
     return this.phase === 'held'
