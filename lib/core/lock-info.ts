@@ -79,17 +79,21 @@ export interface LockListOptions {
 }
 
 /** A snapshot with the processes of its claims, in whole milliseconds. */
-export function lockInfoOf(key: string, { kind, limit, holders, waiters }: LockSnapshot): LockInfo {
+export function lockInfoOf(
+  key: string,
+  { kind, limit, holders, waiters }: LockSnapshot,
+  partyOf: (claim: string) => LockPartyInfo = originOf,
+): LockInfo {
   return {
     key,
     kind,
     limit,
     holders: holders.map(({ id, ...state }) => ({
-      ...originOf(id),
+      ...partyOf(id),
       ...state,
       heldFor: Math.floor(state.heldFor),
-      leaseLeft: Math.max(0, state.leaseLeft),
+      leaseLeft: Math.max(0, Math.floor(state.leaseLeft)),
     })),
-    waiters: waiters.map(({ id, ...state }) => ({ ...originOf(id), ...state, waited: Math.floor(state.waited) })),
+    waiters: waiters.map(({ id, ...state }) => ({ ...partyOf(id), ...state, waited: Math.floor(state.waited) })),
   };
 }

@@ -1,6 +1,7 @@
-import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
+import { originOf } from '../../core/claim-id.js';
 import { type Clock, systemClock } from '../../core/clock.js';
 import type { ClaimRef } from '../../core/lock-backend.js';
+import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
 import { LockTable, clientOf } from './lock-table.js';
 import { MemoryFaults } from './memory-faults.js';
 import type { GrantMessage } from './table-messages.js';
@@ -78,16 +79,10 @@ export class MemoryLockServer {
 
   /** The holders and waiters of the lock of this name: what `RedisLockService.inspect` returns, with clients by their labels. */
   inspect(name: string): LockInfo {
-    const snapshot = this.table.snapshot(name, Number.POSITIVE_INFINITY);
-    const info = lockInfoOf(name, snapshot);
-    const labelled = <T extends { readonly client: string }>(party: T, claim: string): T => {
-      return { ...party, client: this.#labels.get(clientOf(claim)) ?? party.client };
-    };
-    return {
-      ...info,
-      holders: info.holders.map((holder, index) => labelled(holder, snapshot.holders[index]!.id)),
-      waiters: info.waiters.map((waiter, index) => labelled(waiter, snapshot.waiters[index]!.id)),
-    };
+    return lockInfoOf(name, this.table.snapshot(name, Number.POSITIVE_INFINITY), (claim) => {
+      const origin = originOf(claim);
+      return { ...origin, client: this.#labels.get(clientOf(claim)) ?? origin.client };
+    });
   }
 
   /** @internal */
