@@ -1,6 +1,6 @@
+import 'reflect-metadata';
 import type { ModulesContainer } from '@nestjs/core';
 import { objectsOf, wrappersOf } from '../nest/instances.js';
-import 'reflect-metadata';
 import { requestOf, runInCall, takeCall } from './held-call.js';
 import type { LockedMethod } from './locked-method.js';
 
