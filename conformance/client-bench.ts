@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import type { BackendCapabilities, LockBackend } from '../lib/core/lock-backend.js';
 import { LockClient } from '../lib/core/lock-client.js';
 import type { LockKey } from '../lib/core/lock-key.js';
-import type { LockLog } from '../lib/core/lock-log.js';
 import type { LockScope } from '../lib/core/lock-scope.js';
 import type { Lock } from '../lib/core/lock.js';
 import {
@@ -13,6 +12,7 @@ import {
   type ResolvedLockOptions,
   resolveOptions,
 } from '../lib/core/options.js';
+import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
 import type { TestFramework } from './test-framework.js';
 import { WatchedBackend } from './watched-backend.js';
@@ -22,20 +22,6 @@ interface Settings {
   /** ms */
   poll?: number;
   maxWaiters?: number;
-}
-
-/** A log that keeps its lines. */
-class KeptLog implements LockLog {
-  readonly lines: string[] = [];
-  log(message: string): void {
-    this.lines.push(`log ${message}`);
-  }
-  warn(message: string): void {
-    this.lines.push(`warn ${message}`);
-  }
-  error(message: string): void {
-    this.lines.push(`error ${message}`);
-  }
 }
 
 /** Stands for one process: a client, and the record of its calls to the backend. */

@@ -3,7 +3,7 @@ import { ClusterBackend, type RedisClusterOptions } from '../../lib/backends/red
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock/backend';
 import type { ClusterGroup } from '../support/cluster-group.js';
-import { KeptLog } from '../support/kept-log.js';
+import { KeptLog } from '../../conformance/kept-log.js';
 
 /** Locks on a cluster, with the given connection options. */
 export class ClusterTarget implements ConformanceTarget {

@@ -4,7 +4,7 @@ import type { ConformanceTarget, TargetOptions, TestFramework } from 'nestjs-red
 import { QuorumBackend } from '../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
-import { KeptLog } from '../support/kept-log.js';
+import { KeptLog } from '../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { pollingClient } from './redis-target.js';
 

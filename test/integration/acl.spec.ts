@@ -5,7 +5,7 @@ import { keySpace } from '../../lib/backends/redis/keys.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
 import { documentedRules } from '../support/documented-acl.js';
-import { KeptLog } from '../support/kept-log.js';
+import { KeptLog } from '../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
 const closing: Array<() => Promise<void>> = [];

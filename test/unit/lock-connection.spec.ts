@@ -5,7 +5,7 @@ import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/o
 import { writeTicket } from '../../lib/core/ticket.js';
 import { LockConnection } from '../../lib/connection/lock.connection.js';
 import { RedisLockService } from '../../lib/connection/redis-lock.service.js';
-import { KeptLog } from '../support/kept-log.js';
+import { KeptLog } from '../../conformance/kept-log.js';
 import { ScriptedBackend, deferred } from '../support/scripted-backend.js';
 import { settled, VirtualClock } from '../support/virtual-clock.js';
 import { watch } from './core/virtual-client.js';

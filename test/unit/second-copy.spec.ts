@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type * as Errors from '../../lib/errors/lock-errors.js';
-import { located } from '../../lib/errors/located.js';
+import { located } from '../../lib/errors/configuration.js';
 import { LockErrorFilter } from '../../lib/request/lock-error.filter.js';
 import { metadataKeys } from '../../lib/nest/metadata-keys.js';
 

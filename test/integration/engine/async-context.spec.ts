@@ -16,7 +16,7 @@ import { LockClient } from '../../../lib/core/lock-client.js';
 import { lockDefaults, resolveAdoption, resolveOptions } from '../../../lib/core/options.js';
 import { readTicket } from '../../../lib/core/ticket.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import { Requests } from '../../support/requests.js';
 import { connectTo, Engine, unique, until } from './engine.js';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { freePort, startRedis, sharedRedisUrl } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { connectTo, Engine, unique, until } from './engine.js';

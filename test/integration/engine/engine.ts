@@ -11,7 +11,7 @@ import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { WatchedBackend } from '../../../conformance/watched-backend.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 
 export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {
   cluster?: ClusterBackendOptions['cluster'];

@@ -4,7 +4,7 @@ import { Redis as Redis5 } from 'ioredis5';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../conformance/party.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { connectTo, Engine, keysOf, unique, until } from './engine.js';
 

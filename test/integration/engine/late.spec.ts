@@ -6,7 +6,7 @@ import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { certainUntil } from '../../../lib/core/clock.js';
 import { exclusive, type LockDemand } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../conformance/party.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { deferred } from '../../support/scripted-backend.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { keysOf, unique, until } from './engine.js';

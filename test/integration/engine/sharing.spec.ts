@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import type { AcquireReply, LockDemand } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../conformance/party.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, keysOf, unique, until } from './engine.js';
 import { serverOfDescribe } from './server-of-describe.js';

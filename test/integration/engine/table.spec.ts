@@ -6,7 +6,7 @@ import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { exclusive, type ClaimRef, type LockBackend, type LockDemand } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../conformance/party.js';
 import { until } from '../../fault/support/conditions.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { randomRuns } from '../../support/random-runs.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 

@@ -14,7 +14,7 @@ import {
 } from 'nestjs-redis-lock';
 import { LockTestBed, MemoryLockBackend, MemoryLockServer, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { lastValueFrom, Observable, toArray } from 'rxjs';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { Requests } from '../../support/requests.js';
 import { forkWorker } from '../../support/worker.js';
 import { closing, onSharedRedis } from './fixtures.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestingModule } from '@nestjs/testing';
 import { Test } from '@nestjs/testing';
 import { RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { freePort, type RedisServer, startRedis } from '../../support/redis-server.js';
 import { closing } from './fixtures.js';
 

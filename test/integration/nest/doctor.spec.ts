@@ -11,7 +11,7 @@ import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { DistributedLock, RedisLockModule, type RedisLockModuleOptions } from 'nestjs-redis-lock';
 import { documentedRules } from '../../support/documented-acl.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { closing, deferred, onSharedRedis } from './fixtures.js';
 

@@ -11,7 +11,7 @@ import {
   type RedisLockQuorumOptions,
   RedisLockService,
 } from 'nestjs-redis-lock';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from '../engine/engine.js';

@@ -29,7 +29,7 @@ import {
 import { LockTestBed, MemoryLockBackend, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { ClusterGroup } from '../../support/cluster-group.js';
 import { everythingIn } from '../../support/everything-in.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
 import { closing, onSharedRedis } from './fixtures.js';

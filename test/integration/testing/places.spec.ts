@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { currentLock, DistributedLock, RedisLockService } from 'nestjs-redis-lock';
 import { LockTestBed, RedisLockTestingModule, type RedisLockTestingOptions } from 'nestjs-redis-lock/testing';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 
 @Injectable()
 class Office {

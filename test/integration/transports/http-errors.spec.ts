@@ -31,7 +31,7 @@ import {
   type RedisLockModuleOptions,
   RedisLockService,
 } from 'nestjs-redis-lock';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { onSharedRedis } from '../nest/fixtures.js';
 import { adapters } from './http-servers.js';
 

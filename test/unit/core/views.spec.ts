@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { HolderSnapshot } from '../../../lib/core/lock-backend.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import { LockViews } from '../../../lib/core/lock-views.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 

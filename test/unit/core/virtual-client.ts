@@ -4,7 +4,7 @@ import type { LockKey } from '../../../lib/core/lock-key.js';
 import type { LockScope } from '../../../lib/core/lock-scope.js';
 import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 

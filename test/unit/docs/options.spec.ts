@@ -7,7 +7,7 @@ import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/cor
 import { readLockOptions } from '../../../lib/method/distributed-lock.options.js';
 import { RedisLockModule } from '../../../lib/module/redis-lock.module.js';
 import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 
 interface Row {
   readonly default: string;

@@ -5,7 +5,7 @@ import type { RedisLockModuleOptions } from '../../../lib/module/redis-lock.opti
 import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
 import { createBackend } from '../../../lib/module/create-backend.js';
 import { MemoryLockBackend } from '../../../lib/testing/index.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 
 const page = readFileSync(new URL('../../../docs/guarantees.md', import.meta.url), 'utf8');
 const [head, , ...rows] = page

@@ -4,7 +4,7 @@ import { countsUntil, majorityOf, reachedBy } from '../../../lib/backends/quorum
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import type { LockBackend } from '../../../lib/core/lock-backend.js';
 import { LockConfigurationError, LockKindMismatchError } from '../../../lib/errors/lock-errors.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { VirtualQuorum } from './virtual-quorum.js';
 
 let quorum: VirtualQuorum | undefined;

@@ -5,7 +5,7 @@ import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { FaultyNode } from './faulty-node.js';
 
 /** From now on the tokens of a server are ahead of its clock, as if a token of a server with a faster clock was stored here. */

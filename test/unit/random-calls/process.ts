@@ -5,7 +5,7 @@ import { LockClient } from '../../../lib/core/lock-client.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { LockConnection } from '../../../lib/connection/lock.connection.js';
 import { FaultyLink, type Span } from '../../support/faulty-link.js';
-import { KeptLog } from '../../support/kept-log.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import { ProcessClock } from '../../support/process-clock.js';
 import type { VirtualClock } from '../../support/virtual-clock.js';
 import { type Beginning, commandTimeout } from './calls.js';

@@ -1,4 +1,4 @@
-import type { LockLog } from '../../lib/core/lock-log.js';
+import type { LockLog } from '../lib/core/lock-log.js';
 
 /** A log that keeps its lines. */
 export class KeptLog implements LockLog {
