@@ -72,6 +72,36 @@ describe('the keys of a lock', () => {
     await until(async () => (await keysOf(admin, keyPrefix)).length === 1);
   });
 
+  it('all expire when a newcomer removes the last dead waiter while the queue has longer to live', async () => {
+    const keyPrefix = `${unique()}:`;
+    const join = (poll: number, commandTimeout?: number): Promise<Party> =>
+      new Party(new RedisBackend({ redis: url, keyPrefix, poll, commandTimeout, log: new KeptLog() })).start();
+    await using patient = await join(60_000);
+    await using dying = await join(100, 500);
+    await using newcomer = await join(100);
+    const held = await patient.take('x');
+    const dead = await dying.queue('x', { lease: 60 });
+    // The queue lives for two polls of this waiter, and nothing shortens that.
+    const alive = await patient.queue('x');
+    // The dying waiter is granted the lock first, and lets the grant lapse.
+    await patient.release(held);
+    const [entry, called] = await admin.hmget(`${keyPrefix}{x}:1:waiters`, dead.id, `~${dying.id}`);
+    const [aliveUntil, askedAt] = entry!.split(' ').map(Number);
+    // The mark of the grant lasts a little longer than the waiter, and keeps the hash.
+    const forgottenAt = Number.parseInt(called!, 10) + aliveUntil! - askedAt!;
+    await until(async () => {
+      const [seconds, micros] = await admin.time();
+      return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) > forgottenAt;
+    });
+    await patient.untilGranted(alive, { enqueue: false });
+    expect(await admin.zrange(`${keyPrefix}{x}:1:queue`, '0', '-1')).toEqual([dead.id]);
+    const { id } = await newcomer.queue('x');
+    expect(await admin.hkeys(`${keyPrefix}{x}:1:waiters`)).toEqual([id]);
+    const keys = await keysOf(admin, keyPrefix);
+    expect(keys).toEqual(['token-register', '{x}', '{x}:1:queue', '{x}:1:waiters'].map((key) => keyPrefix + key));
+    for (const key of keys) expect(await admin.pttl(key)).toBeGreaterThan(0);
+  });
+
   it('begin with the prefix of the given client or options, then the prefix of the library', async () => {
     const prefix = `${unique()}:`;
     const client = new Redis(url, { keyPrefix: prefix, lazyConnect: true });
