@@ -12,12 +12,17 @@ interface Answer {
   readonly message: string;
 }
 
-/** By HTTP status. */
-const answers: Record<LockError['statusCode'], Answer> = {
+/** HTTP statuses of lock errors. */
+type Status = LockError['statusCode'];
+
+const answers: Record<Status, Answer> = {
   409: { error: 'Conflict', message: 'The resource is in use. Try again later.' },
   500: { error: 'Internal Server Error', message: 'Internal server error' },
   503: { error: 'Service Unavailable', message: 'The service cannot handle the request now. Try again later.' },
 };
+
+/** An error of another version of this package may have a status that is not known here: it is an internal error. */
+const statusOf = ({ statusCode }: LockError): Status => (Object.hasOwn(answers, statusCode) ? statusCode : 500);
 
 /**
  * Seconds after which a client should try again. The rest of the holder's lease is known, but most holders are done long before it ends.
@@ -48,19 +53,21 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
     const type: string = host.getType();
     // Another external context.
     if (type !== 'rpc' && type !== 'http' && type !== 'ws' && type !== 'graphql') throw error;
+    const status = statusOf(error);
     // The client sees what is not the application's fault. Without a client that waits for a response, the log has it.
-    const isTold = error.statusCode !== 500 && (type !== 'rpc' || isAwaited(host.switchToRpc().getContext()));
+    const isTold = status !== 500 && (type !== 'rpc' || isAwaited(host.switchToRpc().getContext()));
     if (!isTold && !isLogged(error)) this.logger.error(error.message, error.stack);
     if (type === 'rpc') return throwError(() => messageOf(error));
-    const { message } = answers[error.statusCode];
+    const { message } = answers[status];
     // Each GraphQL server sends `extensions`. The lock error is the cause, for `formatError`.
-    if (type === 'graphql') throw Object.assign(new Error(message, { cause: error }), { extensions: details(error) });
-    if (type === 'ws') sendException(host.switchToWs(), { ...details(error), message });
-    else this.reply(error, host.switchToHttp().getResponse());
+    if (type === 'graphql')
+      throw Object.assign(new Error(message, { cause: error }), { extensions: details(error, status) });
+    if (type === 'ws') sendException(host.switchToWs(), { ...details(error, status), message });
+    else this.reply(error, status, host.switchToHttp().getResponse());
     return undefined;
   }
 
-  private reply({ code, statusCode }: LockError, response: unknown): void {
+  private reply({ code }: LockError, statusCode: Status, response: unknown): void {
     const { httpAdapter } = this.host.reveal();
     // The handler has begun to write the response: it can only be ended.
     if (httpAdapter.isHeadersSent(response)) return void httpAdapter.end(response);
@@ -73,9 +80,9 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
 const messageOf = (error: LockError): object => Object.assign({ status: 'error' }, error, { message: error.message });
 
 /** For clients outside: the code and, where trying again helps, after how many milliseconds. */
-const details = ({ code, statusCode }: LockError): { code: LockErrorCode; retryAfter?: number } => ({
+const details = ({ code }: LockError, status: Status): { code: LockErrorCode; retryAfter?: number } => ({
   code,
-  ...(statusCode !== 500 && { retryAfter: pause * 1000 }),
+  ...(status !== 500 && { retryAfter: pause * 1000 }),
 });
 
 type WsHost = ReturnType<ArgumentsHost['switchToWs']>;

@@ -1,8 +1,15 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { type ArgumentsHost, Logger } from '@nestjs/common';
+import { type ArgumentsHost, type ExecutionContext, Logger } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import { LockErrorFilter, LockLostError, LockNotAcquiredError, LockUnavailableError } from 'nestjs-redis-lock';
-import { firstValueFrom, isObservable } from 'rxjs';
+import {
+  LockError,
+  LockErrorFilter,
+  LockLostError,
+  LockNotAcquiredError,
+  LockUnavailableError,
+} from 'nestjs-redis-lock';
+import { EMPTY, firstValueFrom, isObservable } from 'rxjs';
+import { FlowBoundaryInterceptor } from '../../lib/request/flow-boundary.js';
 
 const contextOf = (type: string): ArgumentsHost =>
   ({
@@ -78,6 +85,59 @@ describe('LockErrorFilter', () => {
     };
     expect([sent, emitted]).toEqual(isNative ? [[{ event: 'exception', data }], []] : [[], [['exception', data]]]);
   });
+
+  it.each([
+    ['rpc', { status: 'error', name: 'Newer', code: 'LOCK_CONTENDED', key: 'secret', message: 'taken' }],
+    ['graphql', { message: 'Internal server error', extensions: { code: 'LOCK_CONTENDED' } }],
+    [
+      'ws',
+      {
+        status: 'error',
+        code: 'LOCK_CONTENDED',
+        message: 'Internal server error',
+        cause: { pattern: 'buy', data: { id: 1 } },
+      },
+    ],
+  ])(
+    'sends an error whose status only another version knows as an internal one, and logs it: %s',
+    async (type, body) => {
+      /** Of another version. The brand of LockError makes it an instance of this one. */
+      class Newer extends LockError {
+        override readonly name = 'Newer';
+        readonly code = 'LOCK_CONTENDED';
+        override get statusCode() {
+          return 423 as never;
+        }
+      }
+      const newer = new Newer('taken', { key: 'secret' });
+      const sent: unknown[] = [];
+      const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
+      const message = {};
+      const host = {
+        getType: () => type,
+        getHandler: () => () => undefined,
+        switchToRpc: () => ({ getContext: () => message }),
+        switchToWs: () => ({
+          getClient: () => ({ emit: (_event: string, data: unknown) => sent.push(data) }),
+          getPattern: () => 'buy',
+          getData: () => ({ id: 1 }),
+        }),
+      } as unknown as ExecutionContext;
+      // The sender of the message waits for the response, so that of all errors only internal ones are logged.
+      new FlowBoundaryInterceptor().intercept(host, { handle: () => EMPTY });
+      try {
+        const result = new LockErrorFilter({} as HttpAdapterHost).catch(newer, host);
+        if (isObservable(result)) await firstValueFrom(result);
+      } catch (thrown) {
+        sent.push(thrown);
+      }
+      const logged = log.mock.calls;
+      log.mockRestore();
+      expect(sent).toEqual([expect.objectContaining(body)]);
+      expect(sent[0]).not.toHaveProperty('retryAfter');
+      expect(logged).toEqual([['taken', newer.stack]]);
+    },
+  );
 
   it('only ends a response that had begun', () => {
     const calls: unknown[] = [];

@@ -21,7 +21,7 @@ import { Test } from '@nestjs/testing';
 import {
   DistributedLock,
   LockConfigurationError,
-  type LockError,
+  LockError,
   LockLostError,
   LockNotAcquiredError,
   LockQueueFullError,
@@ -35,6 +35,15 @@ import { KeptLog } from '../../../conformance/kept-log.js';
 import { onSharedRedis } from '../nest/fixtures.js';
 import { adapters } from './http-servers.js';
 
+/** Of another version of the package, which has one more status. */
+class Newer extends LockError {
+  override readonly name = 'Newer';
+  readonly code = 'LOCK_CONTENDED';
+  override get statusCode() {
+    return 423 as never;
+  }
+}
+
 const thrown: Record<string, LockError> = {
   contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000 }),
   waited: new LockWaitTimeoutError("Lock 'secret' was not free", { key: 'secret' }),
@@ -42,6 +51,7 @@ const thrown: Record<string, LockError> = {
   away: new LockUnavailableError("Lock 'secret': Redis is away", { key: 'secret' }),
   wrong: new LockConfigurationError("Lock 'secret' is wrong", { key: 'secret' }),
   lost: new LockLostError("Lock 'secret' was lost", { key: 'secret', reason: 'expired' }),
+  newer: new Newer("Lock 'secret' is new", { key: 'secret' }),
 };
 const statuses = { contended: 409, waited: 409, full: 503, away: 503, wrong: 500, lost: 500 };
 const names = Object.keys(statuses) as (keyof typeof statuses)[];
@@ -62,7 +72,7 @@ class Errors {
     lock.assertHeld();
   }
 }
-for (const name of names) {
+for (const name of Object.keys(thrown)) {
   const descriptor = {
     configurable: true,
     value: async () => {
@@ -136,6 +146,19 @@ describe.each(adapters)('lock errors over HTTP (%s)', (_name, adapter) => {
     expect(await statusesOf()).toEqual(statuses);
     const after = await Promise.all(names.map(async (name) => (await get(name)).headers.get('retry-after')));
     expect(after).toEqual(['1', '1', '1', '1', null, null]);
+  });
+
+  it('with a status of another version of the package are 500, and logged', async () => {
+    await start();
+    const response = await get('newer');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([500, null]);
+    expect(await response.json()).toEqual({
+      statusCode: 500,
+      error: 'Internal Server Error',
+      message: 'Internal server error',
+      code: 'LOCK_CONTENDED',
+    });
+    expect(log.lines.filter((line) => line.startsWith('error'))).toEqual([expect.stringContaining("'secret' is new")]);
   });
 
   it.each([
