@@ -544,6 +544,37 @@ describe('LockInterceptor', () => {
     await start([Retrying]);
     expect(await (await get('value/1')).json()).toBe(2);
   });
+
+  it('holds its lock for the handler that another locked method calls again', async () => {
+    const Tried = () => (_target: object, _property: string, descriptor: PropertyDescriptor) => {
+      const { value } = descriptor as { value: (...args: unknown[]) => Promise<unknown> };
+      descriptor.value = async function (...args: unknown[]) {
+        return value.apply(this, args);
+      };
+    };
+    @Controller('items')
+    class Recursive {
+      constructor(private readonly locks: RedisLockService) {}
+
+      @Get('value/:id')
+      @UseInterceptors(LockInterceptor)
+      @DistributedLock({ key })
+      async value(@Param('id') id: string, again = false): Promise<unknown> {
+        if (!again) return this.audit(id);
+        return this.locks.using(`item:${id}`, ({ depth }) => depth);
+      }
+
+      // With a decorator above, the lock is taken before it and a second wrapper finds that lock.
+      @Tried()
+      @DistributedLock('audit')
+      async audit(id: string): Promise<unknown> {
+        return this.value(id, true);
+      }
+    }
+    await start([Recursive]);
+    // The lock of the request, and that of `using`: the second call of the handler has taken none.
+    expect(await (await get('value/1')).json()).toBe(2);
+  });
 });
 
 describe('a LockInterceptor on a handler that it cannot lock', () => {
