@@ -33,6 +33,15 @@ describe('a hold', () => {
     expect(backend.released).toHaveLength(1);
   });
 
+  it('whose lease ended while its work blocked the event loop is lost for that work, and released once', async () => {
+    const { clock, backend, ...v } = world();
+    const scope = await v.enter('a', { lease: 1_000 });
+    clock.stall(1_000);
+    // No timer has run since, and the backend, whose lease is a little longer, replies 'released'.
+    await expect(scope.leave('worked')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    expect(backend.released).toHaveLength(1);
+  });
+
   it('that was released is not held, and its signal never aborts', async () => {
     const { clock, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
