@@ -138,3 +138,27 @@ describe.each([3, 5])('a quorum of %i', (size) => {
     }
   });
 });
+
+describe('a node whose reply is under way', () => {
+  it('is asked again after that reply, and once, for all times that the others came back before it', async () => {
+    quorum = new VirtualQuorum(3);
+    const { clock } = quorum;
+    const [holder, waiter] = [await quorum.join(), await quorum.join()];
+    const held = await clock.until(holder.acquire(name, { lease: '10s' }));
+    const [first, second, slow] = waiter.nodes;
+    slow!.wayBack = 100;
+    const asked = (): number[] => waiter.nodes.map(({ calls }) => calls.filter((call) => call === 'acquire').length);
+    const waiting = waiter.acquire(name);
+    await clock.advance(10);
+    expect(asked()).toEqual([1, 1, 1]);
+    for (const node of [first, second, first]) {
+      node!.heal();
+      await clock.advance(10);
+    }
+    expect(asked()).toEqual([4, 4, 1]);
+    await clock.advance(200);
+    expect(asked()).toEqual([4, 4, 2]);
+    await held.release();
+    await (await clock.until(waiting)).release();
+  });
+});
