@@ -18,6 +18,9 @@ const tslib = {
   resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
 };
 
+/** An instruction to webpack. @param {string} comment */
+const isForBundlers = (comment) => comment.startsWith(' webpackMode');
+
 /**
  * Comments leave (the declarations have the docstrings, and editors look for them there), and four spaces become a tab: 7 kB of the
  * tarball. Lines stay, and names: a stack trace reads as the source does.
@@ -33,7 +36,7 @@ const lighter = {
     parse(code, {
       ecmaVersion: 'latest',
       sourceType: 'module',
-      onComment: (_isBlock, _text, from, to) => comments.push([from, to]),
+      onComment: (_isBlock, text, from, to) => !isForBundlers(text) && comments.push([from, to]),
       onToken: ({ type, start, end }) => type.label === 'template' && templates.push([start, end]),
     });
     const isInTemplate = (/** @type {number} */ at) => templates.some(([from, to]) => from <= at && at < to);
@@ -50,7 +53,9 @@ const lighter = {
       text += from === code.length ? piece : isWholeLine ? piece.replace(/[ \t]*$/, '') : piece.trimEnd();
       at = isWholeLine ? to + 1 : to;
     }
-    return { code: text, map: null };
+    // Node decodes a file without other characters several times faster.
+    const ascii = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    return { code: ascii, map: null };
   },
 };
 
@@ -95,7 +100,7 @@ async function bundle(input, plugins, outputs) {
       format,
       entryFileNames: `[name]${extension}`,
       chunkFileNames: `[name]${extension}`,
-      // All that the main entry reaches. The other entries import it from there.
+      // All that the main entry loads. The other entries import it from there.
       manualChunks: { [SHARED]: [input['index'] ?? ''] },
       minifyInternalExports: false,
       hoistTransitiveImports: false,

@@ -169,10 +169,14 @@ function providersOf(name: string): Provider[] {
   ];
 }
 
-function connect(name: string, options: ResolvedModuleOptions, application: ModulesContainer): LockConnection {
+async function connect(
+  name: string,
+  options: ResolvedModuleOptions,
+  application: ModulesContainer,
+): Promise<LockConnection> {
   const { defaults, maxWaiters, shutdownTimeout, strict } = options;
   const log = new Logger(RedisLockModule.name);
-  const backend = createBackend(options, log);
+  const backend = await createBackend(options, log);
   const nesting = watchNesting(application, name, options, log);
   return new LockConnection(
     new LockClient(backend, { defaults, maxWaiters }, log),

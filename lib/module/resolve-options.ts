@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import { assertQuorumSize } from '../backends/quorum/index.js';
+import { assertQuorumSize } from '../backends/quorum/quorum-rules.js';
 import {
   isCluster,
   parseReplicas,

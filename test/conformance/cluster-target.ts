@@ -1,5 +1,6 @@
 import type { Cluster } from 'ioredis';
-import { ClusterBackend, type RedisClusterOptions } from '../../lib/backends/redis/index.js';
+import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
+import type { RedisClusterOptions } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock/backend';
 import type { ClusterGroup } from '../support/cluster-group.js';

@@ -45,3 +45,12 @@ export function exportsExist({ files }) {
   const missing = [...targets(manifest.exports), manifest.main, manifest.types].filter((path) => !shipped.has(path));
   if (missing.length > 0) throw new Error(`exported but not in the tarball: ${missing.join(', ')}`);
 }
+
+/** The file that every application loads. */
+export function othersLoadOnDemand() {
+  for (const format of ['esm', 'cjs']) {
+    const library = readFileSync(join(root, 'dist', format, 'library.js'), 'utf8');
+    const [found] = /class (ClusterBackend|QuorumBackend)\b/.exec(library) ?? [];
+    if (found !== undefined) throw new Error(`dist/${format}/library.js has ${found}: each application would load it`);
+  }
+}

@@ -1,1 +1,1 @@
-export { assertQuorumSize, QuorumBackend, type QuorumBackendOptions, quorumCapabilities } from './quorum-backend.js';
+export { QuorumBackend, type QuorumBackendOptions, quorumCapabilities } from './quorum-backend.js';

@@ -17,7 +17,7 @@ import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 import { QuorumClaim } from './quorum-claim.js';
-import { majorityOf } from './quorum-rules.js';
+import { assertQuorumSize, majorityOf } from './quorum-rules.js';
 import { notStarted, releaseOutcome } from './quorum-answers.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
@@ -197,12 +197,6 @@ async function renewAt(node: QuorumNode, renewals: readonly QuorumRenewal[]): Pr
   parts.forEach(({ renewal, nodeClaim }, index) => {
     renewal.take(nodeClaim, replies[index]!);
   });
-}
-
-/** @throws LockConfigurationError for fewer than three nodes, and for an even number of them. */
-export function assertQuorumSize(nodes: number): void {
-  if (nodes < 3) throw quorumRefusals.tooFew(nodes);
-  if (nodes % 2 === 0) throw quorumRefusals.even(nodes);
 }
 
 function assertIndependent(nodes: readonly LockBackend[]): void {

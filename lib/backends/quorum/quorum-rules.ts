@@ -1,5 +1,6 @@
 import type { PushedGrant } from '../../core/lock-backend.js';
 import type { QuorumNode } from './quorum-node.js';
+import { quorumRefusals } from './quorum.messages.js';
 
 /** The rules for all claims of a quorum. */
 export interface QuorumRules {
@@ -17,6 +18,12 @@ export interface QuorumRules {
   /** A waiting claim was elected between two requests. */
   granted(grant: PushedGrant): void;
   forget(claim: string): void;
+}
+
+/** @throws LockConfigurationError for fewer than three nodes, and for an even number of them. */
+export function assertQuorumSize(nodes: number): void {
+  if (nodes < 3) throw quorumRefusals.tooFew(nodes);
+  if (nodes % 2 === 0) throw quorumRefusals.even(nodes);
 }
 
 /** How many nodes must have given their vote: any two majorities share a node. */

@@ -1,12 +1,8 @@
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
-import {
-  ClusterBackend,
-  RedisBackend,
-  type RedisBackendOptions,
-  type RedisClusterOptions,
-} from '../../../lib/backends/redis/index.js';
+import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
+import { RedisBackend, type RedisBackendOptions, type RedisClusterOptions } from '../../../lib/backends/redis/index.js';
 
 /** The tests run twice: with local hand-off, and (jest project `fault-strict`) without. */
 const fairness = process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff';

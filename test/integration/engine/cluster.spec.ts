@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, type Redis } from 'ioredis';
-import { ClusterBackend } from '../../../lib/backends/redis/index.js';
+import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { clusterKeySpace } from '../../../lib/backends/redis/cluster/cluster-keys.js';
 import { slotCount, tagOf } from '../../../lib/backends/redis/cluster/slots.js';
 import type { RedisServer } from '../../support/redis-server.js';

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import {
-  ClusterBackend,
-  type ClusterBackendOptions,
-  RedisBackend,
-  type RedisBackendOptions,
-} from '../../../lib/backends/redis/index.js';
+import { ClusterBackend, type ClusterBackendOptions } from '../../../lib/backends/redis/cluster/cluster-backend.js';
+import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';

@@ -59,15 +59,17 @@ describe('the table of what works where, in docs/guarantees.md', () => {
     expect(rows.map(([name]) => name)).toEqual(Object.keys(facts));
   });
 
-  it.each(rows.map((row) => [row[0]!, row.slice(1)] as const))('%s', (name, cells) => {
-    const found = Object.values(topologies).map((options) =>
-      facts[name]!(createBackend(resolveModuleOptions(options), new KeptLog()), options),
+  it.each(rows.map((row) => [row[0]!, row.slice(1)] as const))('%s', async (name, cells) => {
+    const found = await Promise.all(
+      Object.values(topologies).map(async (options) =>
+        facts[name]!(await createBackend(resolveModuleOptions(options), new KeptLog()), options),
+      ),
     );
     expect(cells.map((cell) => /^(yes|no)\b/.exec(cell)?.[1])).toEqual(found.map((yes) => (yes ? 'yes' : 'no')));
   });
 });
 
-it('docs/guarantees.md states the claim window of the code (G4)', () => {
-  const { claimWindow } = createBackend(resolveModuleOptions(topologies['one Redis']!), new KeptLog());
+it('docs/guarantees.md states the claim window of the code (G4)', async () => {
+  const { claimWindow } = await createBackend(resolveModuleOptions(topologies['one Redis']!), new KeptLog());
   expect(page).toContain(`at most one claim window (${claimWindow / 1000} s)`);
 });
