@@ -11,7 +11,7 @@ import type {
 import type { LockError } from '../../errors/lock-errors.js';
 import { countsUntil } from './quorum-rules.js';
 import { quorumRefusals } from './quorum.messages.js';
-import type { QuorumNode } from './quorum-node.js';
+import type { QuorumNode, Refusal } from './quorum-node.js';
 
 /** A node holds the lock for this claim. */
 export interface Vote {
@@ -88,11 +88,7 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
   ask(): void {
     if (this.closed) return;
     const refused = this.asking ? undefined : this.node.refusal(this.name);
-    if (refused) {
-      this.fail(refused.error);
-      this.askAt = refused.until;
-      return;
-    }
+    if (refused) return this.refuse(refused);
     if (!this.begin()) return;
     const { lease, reserve, enqueue, giveUpAt } = this.owner.terms();
     this.lease = lease;
@@ -189,6 +185,12 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
     this.asking = false;
     // The release travels behind the request.
     if (this.closed) return;
+    // A request that waits for the connection is executed by a node that was started in that time, perhaps without its data.
+    const refused = reply.status === 'granted' ? this.node.refusal(this.name) : undefined;
+    if (refused) {
+      this.refuse(refused);
+      return this.settled();
+    }
     this.outcome = 'answered';
     this.error = undefined;
     if (reply.status === 'granted') {
@@ -214,6 +216,11 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
     if (this.closed) return;
     this.fail(error);
     this.settled();
+  }
+
+  private refuse({ error, until }: Refusal): void {
+    this.fail(error);
+    this.askAt = until;
   }
 
   private fail(error: LockError | undefined): void {

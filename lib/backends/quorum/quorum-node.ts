@@ -15,6 +15,12 @@ export interface NodeMember {
   receive(grant: PushedGrant): void;
 }
 
+/** Why a node gives no vote, and until when. */
+export interface Refusal {
+  readonly error: LockError;
+  readonly until: number;
+}
+
 /** One of the servers: its port, its open node claims, and the releases without a reply. */
 export class QuorumNode {
   readonly label: string;
@@ -96,7 +102,7 @@ export class QuorumNode {
    * Why the node must not be asked for votes now, and until when: an earlier node leads to the same server; or it was started a short while
    * ago, perhaps without its data, and leases that it gave before may still run.
    */
-  refusal(name: string): { readonly error: LockError; readonly until: number } | undefined {
+  refusal(name: string): Refusal | undefined {
     const twin = this.twinRefusal();
     if (twin) return { error: twin, until: this.clock.now() + this.backend.poll };
     const { upSince } = this.backend;

@@ -165,6 +165,24 @@ describe('a node that was started a short while ago', () => {
     expect(next.fencingToken).toBeGreaterThan(held.fencingToken);
   });
 
+  it('gives no vote for a request that was under way as it started', async () => {
+    const { clock } = await guarded();
+    const [a, b] = [await quorum!.join(), await quorum!.join()];
+    a.nodes[2]!.fault = 'dead';
+    const held = await clock.until(a.acquire('a', { lease: '20s' }));
+    // As a request that waits for the connection.
+    for (const node of b.nodes) node.distance = 100;
+    const refused = expect(b.acquire('a', { wait: 0, lease: '20s' })).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+    });
+    await clock.advance(50);
+    // Node 2, which voted for the holder, is started again with empty memory.
+    quorum!.servers[1]!.faults.lose('a');
+    for (const { nodes } of [a, b]) nodes[1]!.upSince = clock.now();
+    await clock.until(refused);
+    expect(held.isHeld).toBe(true);
+  });
+
   it('counts as not reached, with the reason, when no majority is left without it; a waiting call waits until it may vote', async () => {
     const { clock } = await guarded();
     const client = await quorum!.join();
