@@ -19,20 +19,14 @@ export { lockName } from './key/lock-name.tag.js';
 export type { LockKind } from './core/lock-backend.js';
 export type { LockHolderInfo, LockInfo, LockListOptions, LockWaiterInfo } from './core/lock-info.js';
 export type { LockFindingCode } from './core/lock-finding.js';
-export type {
-  LockAcquiredMessage,
-  LockAdoptedMessage,
-  LockExportedMessage,
-  LockForceReleasedMessage,
-  LockLostMessage,
-  LockReleasedMessage,
-} from './diagnostics/channels.js';
+export type { LockChannels } from './diagnostics/channels.js';
 export { currentLock } from './core/lock-flow.js';
 export type { AdoptOptions, LockOptions } from './core/options.js';
 export {
   LockConfigurationError,
   LockError,
   type LockErrorCode,
+  type LockHolder,
   LockKindMismatchError,
   LockLostError,
   type LockLostReason,

@@ -1,3 +1,4 @@
+import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
 import type { LinkedListMember } from './linked-list.js';
 import type { LockHandle } from './lock-handle.js';
@@ -10,6 +11,8 @@ export interface CallOptions extends ResolvedLockOptions {
   readonly calledAt?: number;
   /** With `wait` 0: for how long (ms) the one try may wait for an unavailable backend. @default not at all */
   readonly tryFor?: number;
+  /** What subscribers see of this call. @default no subscriber wants to know */
+  readonly request?: LockAcquireContext;
 }
 
 /** A caller in a local queue. */

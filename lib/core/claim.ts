@@ -7,6 +7,7 @@ import type {
   LockBackend,
   LockDemand,
   Outlook,
+  PresentHolder,
   PushedGrant,
   ReleaseReply,
 } from './lock-backend.js';
@@ -25,6 +26,8 @@ export interface Grant extends Outlook {
   readonly validUntil: number;
   /** It ends before the lease that its holder wants, unless a renewal comes soon: a pushed grant, or a predecessor's lease. */
   readonly provisional: boolean;
+  /** True when a message brought it: another process has just released the lock. */
+  readonly pushed: boolean;
 }
 
 /** The owner of a claim: gets its grant, or its refusal. */
@@ -32,9 +35,9 @@ export interface ClaimOwner {
   terms(): ClaimTerms;
   granted(grant: Grant): void;
   /** Another claim holds the lock, and the terms were not to wait. */
-  contended(rest: number): void;
+  contended(rest: number, holder: PresentHolder | undefined): void;
   /** The claim is in the backend's queue. */
-  queued(): void;
+  queued(holder: PresentHolder | undefined): void;
   /** The first request had no reply and its outcome is unknown, or the lock cannot be taken at all. */
   refused(error: LockError): void;
 }
@@ -138,7 +141,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
     const { fencingToken, validUntil, tokensUntil } = grant;
     this.silentSince = undefined;
     if (validUntil !== undefined) {
-      this.take(fencingToken, { validUntil, tokensUntil, othersWait: false }, true);
+      this.take(fencingToken, { validUntil, tokensUntil, othersWait: false }, true, true);
       return;
     }
     this.phase = 'confirming';
@@ -176,14 +179,14 @@ export class Claim extends AskingClaim implements AcquireRequest {
     this.silentSince = undefined;
     if (reply.status === 'granted') {
       // The caller that asked may have left; the next one may want a longer lease.
-      this.take(reply.fencingToken, reply, this.unsure || this.owner.terms().lease > this.lease);
+      this.take(reply.fencingToken, reply, this.unsure || this.owner.terms().lease > this.lease, false);
     } else if (this.phase === 'confirming') {
       return;
     } else if (reply.status === 'contended') {
-      this.owner.contended(reply.rest);
+      this.owner.contended(reply.rest, reply.holder);
     } else {
       this.phase = 'queued';
-      this.owner.queued();
+      this.owner.queued(reply.holder);
       // Perhaps no caller here wants to wait.
       if (this.isWanted()) this.askAt(this.askAgain ? 0 : Math.min(reply.askAt, this.asksAt));
     }
@@ -209,7 +212,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
     const [reply] = await this.host.backend.renew([{ name, id: claim, fencingToken, lease, reserve: this.reserve }]);
     if (this.phase !== 'confirming') return;
     if (typeof reply === 'object') {
-      this.take(fencingToken, reply, this.owner.terms().lease > lease);
+      this.take(fencingToken, reply, this.owner.terms().lease > lease, true);
       return;
     }
     if (reply === 'unanswered') this.unsure = true;
@@ -222,12 +225,13 @@ export class Claim extends AskingClaim implements AcquireRequest {
     fencingToken: number,
     { validUntil, tokensUntil, othersWait }: Outlook & Pick<Grant, 'validUntil'>,
     provisional: boolean,
+    pushed: boolean,
   ): void {
     this.stopTimer?.();
     this.stopTimer = undefined;
     this.phase = 'granted';
     // Literal, not spread: keeps one hidden class.
-    this.owner.granted({ fencingToken, validUntil, provisional, tokensUntil, othersWait });
+    this.owner.granted({ fencingToken, validUntil, provisional, pushed, tokensUntil, othersWait });
   }
 
   private askAt(at: number): void {

@@ -71,6 +71,7 @@ export class HandOffBudget {
       fencingToken,
       validUntil: hold.validUntil,
       provisional: true,
+      pushed: false,
       tokensUntil: this.tokensUntil,
       othersWait: this.othersWait,
     };

@@ -1,3 +1,4 @@
+import type { LockHoldContext } from '../diagnostics/channels.js';
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
@@ -56,11 +57,13 @@ export class Hold implements DueMember {
   /** The backend has granted the lock for the claim window, and no reply has confirmed it since. */
   private provisional: boolean;
   private controller: AbortController | undefined;
+  /** What subscribers see of it; undefined without subscribers. */
+  context: LockHoldContext | undefined;
 
   constructor(
     readonly claim: HeldClaim,
     grant: Grant,
-    options: ResolvedLockOptions,
+    readonly options: ResolvedLockOptions,
     private readonly clock: Clock,
     readonly owner: HoldOwner,
   ) {

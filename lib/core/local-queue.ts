@@ -1,11 +1,13 @@
-import type { LockError } from '../errors/lock-errors.js';
+import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
+import { originOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
-import { exclusive, type LockBackend, type LockDemand, type ReleaseReply } from './lock-backend.js';
+import { exclusive, type LockBackend, type LockDemand, type PresentHolder, type ReleaseReply } from './lock-backend.js';
 import type { LockHandle } from './lock-handle.js';
+import type { Observation } from './observation.js';
 import { refusals } from './refusals.js';
 import { HandOffBudget } from './hand-off-budget.js';
 
@@ -16,6 +18,7 @@ const tokenBlock = 256;
 export interface LocalQueueHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
+  readonly observation: Observation;
   /**
    * A claim with a fresh id. The client knows it, so that pushed grants find it.
    * @param method the part of the id that names the method (`ResolvedLockOptions.method`)
@@ -53,6 +56,9 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   private joinedAtQuestion = 0;
   /** Replies and messages from the backend. */
   private answers = 0;
+  /** Who held the lock when the last reply came, and when that was. */
+  private blocker: PresentHolder | undefined;
+  private blockerSeenAt = 0;
 
   constructor(
     readonly name: string,
@@ -70,6 +76,11 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return this.own ?? exclusive;
   }
 
+  /** The options of callers that wait behind others. */
+  *waitingCallers(): Iterable<CallOptions> {
+    for (const { counted, options } of this.callers) if (counted) yield options;
+  }
+
   get isEmpty(): boolean {
     return this.callers.size === 0;
   }
@@ -77,7 +88,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /** Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: CallOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
-      if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
+      if (options.wait === 0 && this.claim?.decided) {
+        this.tellContended(options);
+        throw this.contendedFor(options);
+      }
       const caller = new Caller(options, this.host.clock, settle, reject);
       const { claim } = this;
       if (claim) {
@@ -90,6 +104,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       if (claim || options.signal)
         this.watch(caller, claim ? this.host.backend.commandTimeout : Number.POSITIVE_INFINITY);
       this.callers.push(caller);
+      if (this.hold) this.tellContended(options);
       if (caller.waits) this.waiting++;
       if (!claim) this.openClaim();
     });
@@ -108,13 +123,18 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.answers++;
     // Without reserved tokens the lock cannot be passed on.
     if (grant.tokensUntil > grant.fencingToken) this.budget = new HandOffBudget(grant, this.host.clock);
+    const { request } = this.callers.first!.options;
+    if (request && grant.pushed) request.handOff = 'remote';
     this.serve(this.callers.first!, grant);
     this.refuseImpatient();
+    for (const { options } of this.callers) this.tellContended(options);
   }
 
-  queued(): void {
+  queued(holder: PresentHolder | undefined): void {
     this.answers++;
+    this.blockedBy(holder);
     for (const caller of this.callers) {
+      this.tellContended(caller.options);
       this.watch(caller);
       try {
         if (!caller.counted) this.count(caller);
@@ -125,13 +145,15 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.refuseImpatient();
   }
 
-  contended(rest: number): void {
+  contended(rest: number, holder: PresentHolder | undefined): void {
     this.answers++;
+    this.blockedBy(holder);
     // The reply holds for all callers that had joined when the request was sent. For a later caller the lock may have been freed since.
     for (const caller of this.callers) {
       if (caller.waits || caller.position >= this.joinedAtQuestion) continue;
       this.remove(caller);
-      caller.reject(refusals.contended(this.name, rest, caller.options.where));
+      this.tellContended(caller.options);
+      caller.reject(refusals.contended(this.name, rest, this.holder, caller.options.where));
     }
     // The claim has no record at the backend and its request is over: the next caller asks with a new claim.
     this.next();
@@ -159,6 +181,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { budget } = this;
     const grant = caller && !keep && budget?.handOff(hold);
     if (grant) {
+      if (caller.options.request) caller.options.request.handOff = 'local';
       this.serve(caller, grant, budget!.mustYield());
       if (budget!.renewing) budget!.renewAgain = true;
       else void this.renewBeside(budget!);
@@ -270,7 +293,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, where);
     const silent = !this.hold && (answersBefore === this.answers || this.claim!.silence >= commandTimeout);
     if (silent) return refusals.silence(this.name, 'wait', wait, where);
-    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), where);
+    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), this.holder, where);
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -297,14 +320,39 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     caller.counted = true;
   }
 
+  /** @param holder as of a reply that came now */
+  private blockedBy(holder: PresentHolder | undefined): void {
+    this.blocker = holder;
+    this.blockerSeenAt = this.host.clock.now();
+  }
+
+  /** Who holds the lock: a caller of this process, or a claim of another one as of the last reply. */
+  private get holder(): LockHolder | undefined {
+    const now = this.host.clock.now();
+    const { hold, blocker } = this;
+    if (hold) {
+      const { claim, where, fencingToken, acquiredAt } = hold;
+      return { ...originOf(claim.id), method: where, fencingToken, heldFor: Math.floor(now - acquiredAt) };
+    }
+    if (!blocker || blocker.id === '') return undefined;
+    const { id, fencingToken, heldFor } = blocker;
+    return { ...originOf(id), fencingToken, heldFor: Math.floor(heldFor + now - this.blockerSeenAt) };
+  }
+
+  private tellContended(options: CallOptions): void {
+    if (options.request) this.host.observation.contended(options, this.holder);
+  }
+
   private contendedFor({ where }: CallOptions): LockError {
-    return refusals.contended(this.name, this.hold?.remaining(), where);
+    return refusals.contended(this.name, this.hold?.remaining(), this.holder, where);
   }
 
   /** Rejects callers with one try that stood behind an open request: another claim holds the lock. */
   private refuseImpatient(): void {
     for (const caller of this.callers) {
-      if (!caller.waits) this.leave(caller, this.contendedFor(caller.options));
+      if (caller.waits) continue;
+      this.tellContended(caller.options);
+      this.leave(caller, this.contendedFor(caller.options));
     }
   }
 }

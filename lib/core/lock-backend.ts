@@ -80,6 +80,11 @@ export interface LockBackend {
    * @default no checks
    */
   examine?(): Promise<readonly LockFinding[]>;
+  /**
+   * Its servers, and whether calls can succeed there now. For gauges: sends nothing.
+   * @default one server, always available
+   */
+  availability?(): Iterable<readonly [server: string, isAvailable: boolean]>;
   /** Ends all connections. Open calls reject. */
   close(): Promise<void>;
 }
@@ -167,8 +172,21 @@ export interface AcquireRequest extends ClaimRef, LockDemand {
 
 export type AcquireReply =
   | ({ readonly status: 'granted'; readonly fencingToken: number; readonly validUntil: number } & Outlook)
-  | { readonly status: 'contended'; /** Rest of the holder's lease in ms. */ readonly rest: number }
-  | { readonly status: 'queued'; /** When to ask again, at the latest: `Clock.now()`. */ readonly askAt: number };
+  | {
+      readonly status: 'contended';
+      /** Rest of the holder's lease in ms. */
+      readonly rest: number;
+      readonly holder?: PresentHolder | undefined;
+    }
+  | {
+      readonly status: 'queued';
+      /** When to ask again, at the latest: `Clock.now()`. */
+      readonly askAt: number;
+      readonly holder?: PresentHolder | undefined;
+    };
+
+/** The holder that keeps a claim out, the earliest of several. Undefined: not known, or none (a claim ahead in the queue is next). */
+export type PresentHolder = Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>;
 
 /** What a holder can rely on. */
 export interface Outlook {

@@ -1,4 +1,4 @@
-import { channels } from '../diagnostics/channels.js';
+import { liveConnections } from '../diagnostics/live-connections.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
@@ -16,6 +16,7 @@ import type { LockScope } from './lock-scope.js';
 import { LockViews } from './lock-views.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
+import { Observation, requestsAreObserved } from './observation.js';
 import type { ResolvedLockOptions } from './options.js';
 import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
@@ -29,6 +30,8 @@ export interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
   /** Callers of this process that may wait at once, over all names: behind another caller of the process, or in the backend's queue. */
   readonly maxWaiters: number;
+  /** The name of the connection, for subscribers. @default 'default' */
+  readonly connection?: string;
 }
 
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
@@ -45,6 +48,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   private readonly strictQueues = new ShortLivedMap<string, LocalQueue>();
   private waiting = 0;
   readonly releases: Releases;
+  readonly observation: Observation;
   private readonly renewal: Renewal;
   private readonly transfers = new Transfers(this);
   private closing: Promise<void> | undefined;
@@ -59,12 +63,21 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   ) {
     this.defaults = settings.defaults;
     this.releases = new Releases(backend, clock, log);
-    this.renewal = new Renewal(backend, clock);
+    const { connection = 'default' } = settings;
+    this.observation = new Observation({
+      connection,
+      clock,
+      backend,
+      queues: () => this.everyQueue(),
+      holds: () => this.renewal.holds,
+    });
+    this.renewal = new Renewal(backend, clock, this.observation);
     this.views = new LockViews({ backend, clock, log, id: this.id, holds: this.renewal.holds });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
   start(): Promise<void> {
+    liveConnections.add(this.observation);
     return this.backend.start(this.id, {
       granted: (grant) => {
         this.granted(grant);
@@ -102,8 +115,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       const outer = this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer));
       this.assertOpen(name);
-      const lock = inRoot(() => this.queueFor(name, options).join(options));
-      return channels.acquired.hasSubscribers ? this.told(lock, options.calledAt ?? this.clock.now()) : lock;
+      const join = (terms: CallOptions) => inRoot(() => this.queueFor(name, terms).join(terms));
+      return requestsAreObserved() ? this.observation.request(name, options, join) : join(options);
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
@@ -165,10 +178,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       hold.endedByOthers();
       this.report(hold);
     }
-    if (channels.released.hasSubscribers) {
-      const { name: key, fencingToken, acquiredAt } = hold;
-      channels.released.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
-    }
+    this.observation.holdEnds(hold, 'released');
   }
 
   openClaim(queue: LocalQueue, method = ''): Claim {
@@ -199,10 +209,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   holdMoved(hold: Hold): void {
     hold.end();
     this.renewal.remove(hold);
-    if (channels.exported.hasSubscribers) {
-      const { name: key, fencingToken, acquiredAt } = hold;
-      channels.exported.publish({ key, fencingToken, held: this.clock.now() - acquiredAt });
-    }
+    this.observation.holdEnds(hold, 'exported');
   }
 
   rescheduled(hold: Hold): void {
@@ -221,14 +228,6 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   claimEnded(queue: LocalQueue, claim: Claim): void {
     if (queue.strict) this.strictQueues.delete(claim.id);
     else if (queue.isEmpty) this.queues.delete(queue.name);
-  }
-
-  /** Publishes in the context of the caller, so that a subscriber can read its store or its trace. */
-  private async told(acquired: Promise<LockHandle>, calledAt: number): Promise<LockHandle> {
-    const lock = await acquired;
-    const { key, fencingToken } = lock;
-    channels.acquired.publish({ key, fencingToken, waited: this.clock.now() - calledAt });
-    return lock;
   }
 
   /** The running flow's hold of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
@@ -268,9 +267,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   private report(hold: Hold): void {
-    const { name: key, fencingToken, lost } = hold;
-    this.log.error(lost!.message);
-    if (channels.lost.hasSubscribers) channels.lost.publish({ key, fencingToken, reason: lost!.reason });
+    this.log.error(hold.lost!.message);
+    this.observation.holdIsLost(hold);
   }
 
   private rejectWaiting(): void {
@@ -290,6 +288,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     await this.transfers.settled();
     await this.releases.settled(this.backend.commandTimeout);
     this.releases.stop();
+    liveConnections.delete(this.observation);
     await this.backend.close();
   }
 }
@@ -297,10 +296,17 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 function scopeOf(lock: LockHandle | MultiLock, { onLost }: ResolvedLockOptions): LockScope {
   return {
     lock,
-    run: (fn) => ('parts' in lock ? runInFlowOfAll(lock, fn) : runInFlow(lock, fn)),
+    run: (fn) =>
+      'parts' in lock ? runInFlowOfAll(lock, lock.parts.reduce(observed, fn)) : runInFlow(lock, observed(fn, lock)),
     leave: async (outcome) => {
       await lock.release();
       if (outcome === 'worked' && lock.lost && onLost === 'throw') throw lock.lost;
     },
   };
+}
+
+/** The work as a subscriber wants to run it. A re-entry is inside that already. */
+function observed<T>(work: () => T, lock: LockHandle): () => T {
+  const run = lock.depth === 1 ? LockHandle.holdOf(lock).context?.run : undefined;
+  return run ? () => run(work) : work;
 }

@@ -118,6 +118,8 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly where?: string;
   /** The same as the end of a claim's id (`methodSuffix`), made once for a method. */
   readonly method?: string;
+  /** The templates of the decorator, as labels for metrics. */
+  readonly templates?: readonly string[];
 }
 
 /** The options of an acquisition when neither the call nor the module sets any. */

@@ -1,5 +1,6 @@
 import { wrong } from '../errors/configuration.js';
 import {
+  type LockHolder,
   LockKindMismatchError,
   LockLostError,
   type LockLostReason,
@@ -9,6 +10,7 @@ import {
   LockUpgradeError,
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
+import { describeProcess } from './claim-id.js';
 import { describe, printable } from './describe.js';
 
 /** Names the class and method of the caller, where the decorator knows them. */
@@ -17,17 +19,23 @@ const at = (where: string | undefined): string => (where === undefined ? '' : `$
 /** Locks that could not be taken. `rest`: the known rest of the present holder's lease, in ms. */
 export const refusals = {
   /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is requesting it at the moment. */
-  contended: (key: string, rest: number | undefined, where?: string) =>
+  contended: (key: string, rest: number | undefined, holder: LockHolder | undefined, where?: string) =>
     new LockNotAcquiredError(
-      `${at(where)}Lock ${printable(key)} is held by another caller. Try again later, or wait for it (option wait).`,
-      { key, retryAfter: rest },
+      `${at(where)}Lock ${printable(key)} is held by ${holder ? `${describeProcess(holder)}, for ${holder.heldFor} ms` : 'another caller'}. Try again later, or wait for it (option wait).`,
+      { key, retryAfter: rest, holder },
     ),
 
   /** The holders before took longer than `wait`, or one of them crashed and its lease still runs: then a shorter `lease` helps. */
-  waitedTooLong: (key: string, wait: number, rest: number | undefined, where?: string) =>
+  waitedTooLong: (
+    key: string,
+    wait: number,
+    rest: number | undefined,
+    holder: LockHolder | undefined,
+    where?: string,
+  ) =>
     new LockWaitTimeoutError(
-      `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait). Wait longer, do less inside it, or lock something smaller.`,
-      { key, retryAfter: rest },
+      `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; ${describeProcess(holder)} has held it for ${holder.heldFor} ms` : ''}. Wait longer, do less inside it, or lock something smaller.`,
+      { key, retryAfter: rest, holder },
     ),
 
   /** Redis did not answer during the whole `wait`, or for `commandTimeout` to the last command. */

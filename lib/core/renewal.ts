@@ -1,7 +1,9 @@
+import { channels } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
 import { DueHeap } from './due-heap.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
+import type { Observation } from './observation.js';
 
 /** Holds that are checked, or renewed, at a time: some milliseconds of this process and of the backend. */
 const batch = 250;
@@ -20,6 +22,7 @@ export class Renewal {
   constructor(
     private readonly backend: LockBackend,
     private readonly clock: Clock,
+    private readonly observation: Observation,
   ) {}
 
   add(hold: Hold): void {
@@ -111,9 +114,14 @@ export class Renewal {
 
   private async renew(holds: readonly Hold[], now: number): Promise<void> {
     const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
+    const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
-      hold.answered(replies[index]!);
+      const reply = replies[index]!;
+      // Before the reply extends it.
+      const left = isObserved ? hold.remaining() : 0;
+      hold.answered(reply);
       this.rescheduled(hold);
+      if (isObserved) this.observation.renewed(hold, typeof reply === 'string' ? reply : 'renewed', left);
     });
   }
 

@@ -7,6 +7,7 @@ import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
 import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { MultiLock, type MultiLockHost, giveBack } from './multi-lock.js';
+import type { Observation } from './observation.js';
 import type { ResolvedLockOptions } from './options.js';
 import type { Releases } from './releases.js';
 import { type TicketContent, type TicketHold, writeTicket } from './ticket.js';
@@ -14,6 +15,7 @@ import { ticketLosses, transferRefusals as refusals } from './transfers.messages
 
 /** What it needs from its client. */
 export interface TransferHost extends HandleHost, MultiLockHost {
+  readonly observation: Observation;
   readonly clock: Clock;
   readonly backend: LockBackend;
   readonly releases: Releases;
@@ -116,7 +118,14 @@ export class Transfers implements HoldOwner {
     const validUntil = await adoption.ask(from, fencingToken, giveUpAt, () => this.pause());
     // An adoption that arrives during the shutdown would be cut off: another process can still adopt the ticket.
     await this.assertOpen(adoption);
-    const grant = { fencingToken, validUntil, provisional: false, tokensUntil: fencingToken, othersWait: false };
+    const grant = {
+      fencingToken,
+      validUntil,
+      provisional: false,
+      pushed: false,
+      tokensUntil: fencingToken,
+      othersWait: false,
+    };
     const hold = new Hold(adoption, grant, options, host.clock, this);
     host.holdStarted(hold);
     const lock = new LockHandle(hold, 1, host);
@@ -126,6 +135,7 @@ export class Transfers implements HoldOwner {
       throw hold.lost!;
     }
     if (channels.adopted.hasSubscribers) channels.adopted.publish({ key: name, fencingToken });
+    host.observation.holdStarts(hold);
     return lock;
   }
 

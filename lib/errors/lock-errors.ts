@@ -90,6 +90,19 @@ export abstract class LockError extends Error {
   }
 }
 
+/** Who holds a lock that another caller wants. */
+export interface LockHolder {
+  /** Tells apart the connections of one process, and processes with the same host and pid. */
+  readonly client: string;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  /** Class and method; undefined for a call of the service. */
+  readonly method: string | undefined;
+  readonly fencingToken: number;
+  /** Milliseconds. */
+  readonly heldFor: number;
+}
+
 /** A mistake in a template, an option, or a key. Refused at once: nothing was sent to Redis. */
 export class LockConfigurationError extends LockError {
   static {
@@ -113,10 +126,19 @@ export class LockNotAcquiredError extends LockError {
    * it sooner, and a renewed lease lasts longer.
    */
   readonly retryAfter: number | undefined;
+  /**
+   * Who held the lock, as of the last reply; of several holders the earliest. When another process passes the lock on inside, its method is
+   * the one that requested it first. Undefined when that is not known.
+   */
+  readonly holder: LockHolder | undefined;
 
-  constructor(message: string, options: LockErrorOptions & { retryAfter?: number | undefined } = {}) {
+  constructor(
+    message: string,
+    options: LockErrorOptions & { retryAfter?: number | undefined; holder?: LockHolder | undefined } = {},
+  ) {
     super(message, options);
     this.retryAfter = options.retryAfter;
+    this.holder = options.holder;
   }
 }
 

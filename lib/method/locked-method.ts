@@ -186,8 +186,9 @@ export class LockedMethod {
   private optionsFor(connection: LockConnection): ResolvedLockOptions {
     if (this.resolved?.connection !== connection) {
       const { options, where } = this.settings;
+      const { template, templates = template === undefined ? [] : [template] } = this.site;
       const resolved = resolveOptions(options, connection.defaults);
-      this.resolved = { connection, options: { ...resolved, where, method: methodSuffix(where) } };
+      this.resolved = { connection, options: { ...resolved, where, method: methodSuffix(where), templates } };
     }
     return this.resolved.options;
   }

@@ -179,7 +179,7 @@ async function connect(
   const backend = await createBackend(options, log);
   const nesting = watchNesting(application, name, options, log);
   return new LockConnection(
-    new LockClient(backend, { defaults, maxWaiters }, log),
+    new LockClient(backend, { defaults, maxWaiters, connection: name }, log),
     { name, strict, shutdownTimeout, nesting },
     log,
   );

@@ -9,7 +9,8 @@ import type { ResolvedLockOptions } from '../core/options.js';
 import { nestingFindings } from '../doctor/doctor.messages.js';
 import { FindingLog, type IgnoredFindings } from '../doctor/finding-log.js';
 import { waitText } from '../doctor/http-timeout.check.js';
-import { type NestedLock, LockOrder, type LockStep, kindOfName, kindOfTemplate } from './lock-order.js';
+import { kindOfName, kindOfTemplate } from '../core/name-kind.js';
+import { type NestedLock, LockOrder, type LockStep } from './lock-order.js';
 
 interface WatchedLock extends NestedLock {
   readonly connection: string;

@@ -1,0 +1,174 @@
+import {
+  channels,
+  type LockAcquireContext,
+  type LockAcquireOutcome,
+  type LockSubject,
+} from '../diagnostics/channels.js';
+import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
+import type { LiveConnection } from '../diagnostics/live-connections.js';
+import type { CallOptions } from './caller.js';
+import type { Clock } from './clock.js';
+import type { Hold } from './hold.js';
+import type { LocalQueue } from './local-queue.js';
+import type { LockBackend } from './lock-backend.js';
+import { LockHandle } from './lock-handle.js';
+import { kindOfName, kindOfTemplate } from './name-kind.js';
+import type { ResolvedLockOptions } from './options.js';
+
+const outcomes: Partial<Record<LockErrorCode, LockAcquireOutcome>> = {
+  LOCK_CONTENDED: 'contended',
+  LOCK_WAIT_TIMEOUT: 'timeout',
+  LOCK_QUEUE_FULL: 'queue_full',
+  LOCK_UNAVAILABLE: 'unavailable',
+};
+
+/** True when a subscriber wants to know of requests. Most processes have none: a request then costs nothing more. */
+export const requestsAreObserved = (): boolean =>
+  channels.acquire.hasSubscribers ||
+  channels.hold.hasSubscribers ||
+  channels.acquired.hasSubscribers ||
+  channels.contended.hasSubscribers;
+
+/** What it needs from its client. */
+export interface ObservationHost {
+  readonly connection: string;
+  readonly clock: Clock;
+  readonly backend: LockBackend;
+  holds(): Iterable<Hold>;
+  queues(): Iterable<LocalQueue>;
+}
+
+/** Publishes what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */
+export class Observation implements LiveConnection {
+  /** Hidden: gauges reach this object from anywhere. */
+  readonly #host: ObservationHost;
+
+  constructor(host: ObservationHost) {
+    this.#host = host;
+  }
+
+  get connection(): string {
+    return this.#host.connection;
+  }
+
+  *heldLocks(): Iterable<LockSubject> {
+    for (const { name, options } of this.#host.holds()) yield this.subjectOf(name, options);
+  }
+
+  *waitingCallers(): Iterable<LockSubject> {
+    for (const queue of this.#host.queues()) {
+      for (const options of queue.waitingCallers()) yield this.subjectOf(queue.name, options);
+    }
+  }
+
+  availability(): Iterable<readonly [server: string, isAvailable: boolean]> {
+    const { backend } = this.#host;
+    return backend.availability?.() ?? [[backend.label ?? 'backend', true]];
+  }
+
+  subjectOf(key: string, { templates, kind, where }: ResolvedLockOptions): LockSubject {
+    return { key, name: labelOf(key, templates), connection: this.connection, kind, where };
+  }
+
+  /** Follows one request to its end. @param join asks for the lock */
+  async request(
+    key: string,
+    options: CallOptions,
+    join: (options: CallOptions) => Promise<LockHandle>,
+  ): Promise<LockHandle> {
+    const { calledAt = this.#host.clock.now() } = options;
+    const request: LockAcquireContext = {
+      ...this.subjectOf(key, options),
+      contended: false,
+      holder: undefined,
+      handOff: undefined,
+      waited: undefined,
+      outcome: undefined,
+      fencingToken: undefined,
+      error: undefined,
+    };
+    const { start, asyncEnd, error: failed } = channels.acquire;
+    start.publish(request);
+    try {
+      const lock = await join({ ...options, request });
+      const { fencingToken } = lock;
+      const waited = this.#host.clock.now() - calledAt;
+      Object.assign(request, { waited, outcome: 'acquired', fencingToken });
+      asyncEnd.publish(request);
+      if (channels.acquired.hasSubscribers) channels.acquired.publish({ key, fencingToken, waited });
+      this.holdStarts(LockHandle.holdOf(lock), request);
+      return lock;
+    } catch (error) {
+      Object.assign(request, { waited: this.#host.clock.now() - calledAt, outcome: outcomeOf(error, options), error });
+      failed.publish(request);
+      asyncEnd.publish(request);
+      throw error;
+    }
+  }
+
+  /** The caller with these options did not get the lock at once. In no request's async context. */
+  contended({ request }: CallOptions, holder: LockAcquireContext['holder']): void {
+    if (!request) return;
+    request.holder = holder ?? request.holder;
+    if (request.contended) return;
+    request.contended = true;
+    if (!channels.contended.hasSubscribers) return;
+    const { key, name, connection, kind, where } = request;
+    channels.contended.publish({ key, name, connection, kind, where, holder: request.holder });
+  }
+
+  /** @param request left out for an adopted lock */
+  holdStarts(hold: Hold, request?: LockAcquireContext): void {
+    if (!channels.hold.hasSubscribers) return;
+    hold.context = {
+      ...this.subjectOf(hold.name, hold.options),
+      fencingToken: hold.fencingToken,
+      request,
+      run: undefined,
+      held: undefined,
+      outcome: undefined,
+      error: undefined,
+    };
+    channels.hold.start.publish(hold.context);
+  }
+
+  /** In no request's async context. */
+  holdIsLost({ name: key, fencingToken, lost, context }: Hold): void {
+    if (channels.lost.hasSubscribers) channels.lost.publish({ key, fencingToken, reason: lost!.reason });
+    if (!context) return;
+    context.error = lost;
+    channels.hold.error.publish(context);
+  }
+
+  holdEnds(hold: Hold, outcome: 'released' | 'exported'): void {
+    const { name: key, fencingToken, acquiredAt, context, lost } = hold;
+    const channel = channels[outcome];
+    if (!channel.hasSubscribers && !context) return;
+    const held = this.#host.clock.now() - acquiredAt;
+    channel.publish({ key, fencingToken, held });
+    if (!context) return;
+    Object.assign(context, { held, outcome: lost ? 'lost' : outcome });
+    channels.hold.asyncEnd.publish(context);
+  }
+
+  /** In no request's async context. @param left milliseconds of the lease before the reply was applied */
+  renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number): void {
+    const { name, fencingToken, lease, options } = hold;
+    channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease });
+  }
+}
+
+/** The template that makes this key, else the kind of the key. */
+function labelOf(key: string, templates: readonly string[] | undefined): string {
+  if (templates?.length === 1) return templates[0]!;
+  const kind = kindOfName(key);
+  return templates?.find((template) => kindOfTemplate(template) === kind) ?? kind;
+}
+
+function outcomeOf(error: unknown, { signal, wait, tryFor = 0 }: CallOptions): LockAcquireOutcome {
+  if (signal?.aborted && error === signal.reason) return 'aborted';
+  if (!(error instanceof LockError)) return 'failed';
+  // One try of a call for several names, which waits for this name afterwards.
+  if (error.code === 'LOCK_CONTENDED' && wait === 0 && tryFor > 0) return 'retried';
+  return outcomes[error.code] ?? 'failed';
+}

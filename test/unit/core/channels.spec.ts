@@ -1,0 +1,290 @@
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { hostname } from 'node:os';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { LockChannels, LockHoldContext } from '../../../lib/diagnostics/channels.js';
+import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
+import { lockDefaults } from '../../../lib/core/options.js';
+import { settled } from '../../support/virtual-clock.js';
+import { unanswered } from '../../support/scripted-backend.js';
+import { VirtualClient } from './virtual-client.js';
+
+const prefix = /^(tracing:)?nestjs-redis-lock:/;
+let stops: Array<() => void> = [];
+afterEach(() => {
+  for (const stop of stops) stop();
+  stops = [];
+});
+
+function on<K extends keyof LockChannels>(channel: K, listener: (message: LockChannels[K]) => void): void {
+  subscribe(channel, listener as ChannelListener);
+  stops.push(() => unsubscribe(channel, listener as ChannelListener));
+}
+
+/** What is published on these channels, each as it was at that moment. */
+function seen(...names: Array<keyof LockChannels>): Array<[channel: string, message: Record<string, unknown>]> {
+  const messages: ReturnType<typeof seen> = [];
+  for (const name of names) on(name, (message) => messages.push([name.replace(prefix, ''), { ...message }]));
+  return messages;
+}
+
+const requests = () =>
+  seen(
+    'tracing:nestjs-redis-lock:acquire:start',
+    'tracing:nestjs-redis-lock:acquire:error',
+    'tracing:nestjs-redis-lock:acquire:asyncEnd',
+    'nestjs-redis-lock:contended',
+  );
+const holds = () =>
+  seen(
+    'tracing:nestjs-redis-lock:hold:start',
+    'tracing:nestjs-redis-lock:hold:error',
+    'tracing:nestjs-redis-lock:hold:asyncEnd',
+  );
+
+const subject = { key: 'product:42', name: 'product:*', connection: 'default', kind: 'exclusive', where: undefined };
+/** Another process, as Redis names it. */
+const elsewhere = { id: 'abcdefghij.web-1.4711:1.x:Shop.buy', fencingToken: 7, heldFor: 20.5 };
+const holder = { client: 'abcde', host: 'web-1', pid: 4711, method: 'Shop.buy', fencingToken: 7, heldFor: 20 };
+
+describe('the channels of a request', () => {
+  it('show it from the call to the grant', async () => {
+    const messages = requests();
+    const v = new VirtualClient();
+    const lock = await v.acquire('product:42');
+    const { fencingToken } = lock;
+    expect(messages).toMatchObject([
+      ['acquire:start', { ...subject, contended: false, outcome: undefined }],
+      ['acquire:asyncEnd', { ...subject, contended: false, outcome: 'acquired', waited: 0, fencingToken }],
+    ]);
+  });
+
+  it('show who held the lock, and how long the caller waited', async () => {
+    const messages = requests();
+    const v = new VirtualClient();
+    v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere });
+    const lock = v.acquire('product:42');
+    await v.clock.advance(300);
+    v.push();
+    await lock;
+    expect(messages).toMatchObject([
+      ['acquire:start', { contended: false }],
+      ['contended', { ...subject, holder }],
+      ['acquire:asyncEnd', { outcome: 'acquired', contended: true, waited: 300, handOff: 'remote', holder }],
+    ]);
+  });
+
+  it('show a caller of the same process as the holder, and a hand-off from it', async () => {
+    const messages = requests();
+    const v = new VirtualClient();
+    const first = await v.acquire('product:42');
+    await v.clock.advance(40);
+    const second = v.acquire('product:42');
+    const own = {
+      pid: process.pid,
+      host: hostname(),
+      method: undefined,
+      fencingToken: first.fencingToken,
+      heldFor: 40,
+    };
+    expect(messages.at(-1)).toMatchObject(['contended', { ...subject, holder: own }]);
+    await first.release();
+    await second;
+    // The first release gives the lock back: nothing was reserved for hand-offs yet.
+    const third = v.acquire('product:42');
+    await (await second).release();
+    await third;
+    expect(messages.at(-1)).toMatchObject(['acquire:asyncEnd', { outcome: 'acquired', handOff: 'local' }]);
+    expect(messages.filter(([channel]) => channel === 'contended')).toHaveLength(2);
+  });
+
+  it.each([
+    ['contended', { wait: 0 }, 'LOCK_CONTENDED', 0],
+    ['timeout', { wait: 200 }, 'LOCK_WAIT_TIMEOUT', 200],
+  ] as const)('end with the outcome %s, after the error', async (outcome, options, code, waited) => {
+    const messages = requests();
+    const v = new VirtualClient();
+    v.backend.onAcquire = ({ enqueue }) =>
+      enqueue
+        ? { status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere }
+        : { status: 'contended', rest: 500, holder: elsewhere };
+    const failure = v.acquire('product:42', options).catch((error: unknown) => error);
+    await v.clock.advance(200);
+    const error = await failure;
+    const heldFor = holder.heldFor + waited;
+    expect(error).toMatchObject({ code, holder: { ...holder, heldFor } });
+    expect(messages).toMatchObject([
+      ['acquire:start', {}],
+      ['contended', { holder }],
+      ['acquire:error', { outcome, waited, error }],
+      ['acquire:asyncEnd', { outcome, waited, error }],
+    ]);
+  });
+
+  it('end with the outcome aborted, queue_full or unavailable', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient({ maxWaiters: 1 });
+    const first = await v.acquire('a');
+    const abort = new AbortController();
+    const ends = [v.acquire('a', { signal: abort.signal }), v.acquire('a')].map((end) => end.catch(() => undefined));
+    await settled();
+    abort.abort();
+    await Promise.all(ends);
+    await first.release();
+    v.backend.onAcquire = () => Promise.reject(unanswered());
+    await v.acquire('b').catch(() => undefined);
+    expect(messages.map(([, { outcome }]) => outcome)).toEqual(['acquired', 'queue_full', 'aborted', 'unavailable']);
+  });
+
+  it('show each key of a call for several, and the tries before the last as retried', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient();
+    v.backend.onAcquire = ({ name, enqueue, lease }) =>
+      name === 'b' && !enqueue ? { status: 'contended', rest: 500 } : v.backend.grant(lease);
+    await v.acquireAll(['a', 'b']);
+    expect(messages.map(([, { key, outcome }]) => [key, outcome])).toEqual([
+      ['a', 'acquired'],
+      ['b', 'retried'],
+      ['b', 'acquired'],
+    ]);
+  });
+
+  it('show no re-entry: the flow has the lock', async () => {
+    const messages = requests();
+    const v = new VirtualClient();
+    const scope = await v.enter('a');
+    messages.length = 0;
+    await scope.run(() => v.acquire('a'));
+    expect(messages).toEqual([]);
+  });
+
+  it('label a request with the template that made its key, else with the kind of the key', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:start');
+    const v = new VirtualClient();
+    const labelled = (key: string, ...templates: string[]) =>
+      v.client.acquire(key, { ...lockDefaults, templates }).catch(() => undefined);
+    await labelled('a:1', 'a:#{id}');
+    await labelled('b:7c9e', 'a:#{id}', 'b:#{product.id}');
+    await labelled('c:1', 'a:#{id}', 'b:#{id}');
+    expect(messages.map(([, { name }]) => name)).toEqual(['a:#{id}', 'b:#{product.id}', 'c:*']);
+  });
+});
+
+describe('the channels of a hold', () => {
+  it('show it from the grant to the end of the work, with its request', async () => {
+    const messages = holds();
+    const v = new VirtualClient();
+    const lock = await v.acquire('product:42');
+    await v.clock.advance(70);
+    await lock.release();
+    const { fencingToken } = lock;
+    expect(messages).toMatchObject([
+      ['hold:start', { ...subject, fencingToken, request: { outcome: 'acquired' }, outcome: undefined }],
+      ['hold:asyncEnd', { ...subject, fencingToken, outcome: 'released', held: 70 }],
+    ]);
+  });
+
+  it('show a loss when it happens, and the end of the work after it', async () => {
+    const messages = holds();
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await v.clock.advance(1_000);
+    expect(messages.at(-1)).toMatchObject(['hold:error', { error: { reason: 'expired' }, outcome: undefined }]);
+    await v.clock.advance(500);
+    await lock.release();
+    expect(messages.at(-1)).toMatchObject([
+      'hold:asyncEnd',
+      { error: { reason: 'expired' }, outcome: 'lost', held: 1_500 },
+    ]);
+  });
+
+  it('show a lock that another process revoked as lost, though only the release tells', async () => {
+    const messages = holds();
+    const v = new VirtualClient();
+    const lock = await v.acquire('a');
+    v.backend.onRelease = () => 'absent';
+    await lock.release();
+    expect(messages.map(([channel]) => channel)).toEqual(['hold:start', 'hold:error', 'hold:asyncEnd']);
+    expect(messages.at(-1)).toMatchObject(['hold:asyncEnd', { error: { reason: 'revoked' }, outcome: 'lost' }]);
+  });
+
+  it('show an exported lock as ended, and an adopted one as begun without a request', async () => {
+    const messages = holds();
+    const v = new VirtualClient();
+    const lock = await v.acquire('a');
+    await lock.export();
+    expect(messages.at(-1)).toMatchObject(['hold:asyncEnd', { key: 'a', outcome: 'exported', held: 0 }]);
+    const ticket = {
+      holds: [{ name: 'a', claim: 'x:1', fencingToken: 3 }],
+      kind: 'exclusive',
+      permits: 1,
+      limit: 0,
+    } as const;
+    await v.client.adopt(ticket, lockDefaults);
+    expect(messages.at(-1)).toMatchObject(['hold:start', { key: 'a', fencingToken: 3, request: undefined }]);
+  });
+
+  it('let a subscriber run the work, once for all that runs inside the hold', async () => {
+    const ran: string[] = [];
+    on('tracing:nestjs-redis-lock:hold:start', (context: LockHoldContext) => {
+      context.run = (work) => {
+        ran.push(context.key);
+        return work();
+      };
+    });
+    const v = new VirtualClient();
+    const outer = await v.enter(['a', 'b']);
+    const inner = await outer.run(() => v.enter('a'));
+    expect(outer.run(() => inner.run(() => 'done'))).toBe('done');
+    // Of both keys: once to take the inner lock, once to run inside it.
+    expect(ran.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+  });
+
+  it('build nothing without a subscriber', async () => {
+    const v = new VirtualClient();
+    const lock = await v.acquire('a');
+    expect(LockHandle.holdOf(lock)).toMatchObject({ context: undefined, options: lockDefaults });
+    expect(LockHandle.holdOf(lock).options).not.toHaveProperty('request');
+  });
+});
+
+describe('the channel of renewals', () => {
+  it('says what was left of the lease when the reply came', async () => {
+    const messages = seen('nestjs-redis-lock:renewed');
+    const v = new VirtualClient();
+    await v.acquire('product:42', { lease: 900, renew: true });
+    await v.clock.advance(300);
+    v.backend.onRenew = (all) => all.map(() => 'unanswered');
+    await v.clock.advance(300);
+    v.backend.onRenew = (all) => all.map(() => 'lost');
+    await v.clock.advance(300);
+    const told = { ...subject, lease: 900 };
+    // 900 ms less what the clocks may differ (1 ms of drift, 2 ms), a third of it gone.
+    expect(messages.map(([, message]) => message)).toMatchObject([
+      { ...told, outcome: 'renewed', left: 597 },
+      { ...told, outcome: 'unanswered', left: 597 },
+      { ...told, outcome: 'lost', left: 522 },
+    ]);
+  });
+});
+
+describe('the connections of a process, for gauges', () => {
+  it('have their holds and their waiting callers, until the connection has closed', async () => {
+    const before = new Set(liveConnections);
+    const v = new VirtualClient();
+    const [own] = [...liveConnections].filter((connection) => !before.has(connection));
+    const held = await v.acquire('product:1');
+    const waiting = v.acquire('product:1');
+    const single = v.acquire('b', { fairness: 'strict' });
+    await settled();
+    expect([...own!.heldLocks()].map(({ key }) => key)).toEqual(['product:1', 'b']);
+    expect([...own!.waitingCallers()]).toEqual([{ ...subject, key: 'product:1' }]);
+    expect([...own!.availability()]).toEqual([['backend', true]]);
+    await held.release();
+    await (await waiting).release();
+    await (await single).release();
+    expect([[...own!.heldLocks()], [...own!.waitingCallers()]]).toEqual([[], []]);
+    await v.client.shutdown(0);
+    expect(liveConnections.has(own!)).toBe(false);
+  });
+});
