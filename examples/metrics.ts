@@ -1,17 +1,19 @@
 // #region subscribe
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { LockChannels } from 'nestjs-redis-lock';
+
+const channel = 'tracing:nestjs-redis-lock:acquire:asyncEnd';
 
 export interface Histogram {
   record(value: number, labels: Record<string, string>): void;
 }
 
 export function recordWaits(histogram: Histogram): () => void {
-  const onAcquired = (message: unknown): void => {
-    const { key, waited } = message as { key: string; waited: number };
-    // The part before the first colon: a whole key as a label is a metric for every product.
-    histogram.record(waited, { lock: key.split(':')[0]! });
+  const onEnd = ({ name, waited, outcome }: LockChannels[typeof channel]): void => {
+    // The name, not the key: a key as a label is a metric for every product.
+    histogram.record(waited!, { lock: name, outcome: outcome! });
   };
-  subscribe('nestjs-redis-lock:acquired', onAcquired);
-  return () => void unsubscribe('nestjs-redis-lock:acquired', onAcquired);
+  subscribe(channel, onEnd as ChannelListener);
+  return () => void unsubscribe(channel, onEnd as ChannelListener);
 }
 // #endregion

@@ -42,7 +42,7 @@ const parse = (/** @type {string} */ file) =>
 
 /**
  * The catalogues, as they were built.
- * @returns {Promise<Record<string, Record<string, Record<string, (...args: string[]) => unknown>>>>} file → catalogue → message → function
+ * @returns {Promise<Record<string, Record<string, Record<string, (...args: unknown[]) => unknown>>>>} file → catalogue → message → function
  */
 async function load() {
   await build({ ifStale: true });
@@ -53,6 +53,9 @@ async function load() {
   }
   return loaded;
 }
+
+/** Values for parameters that are no text. @type {Record<string, unknown>} */
+const objects = { holder: { method: '‹method›', host: '‹host›', pid: '‹pid›', heldFor: '‹ms›' } };
 
 /** The text of the comment above a node, on one line. @param {ts.Node} node */
 function commentOf(node) {
@@ -96,7 +99,8 @@ async function pageText() {
         const [heading = '', ...rest] = title.split(/(?<=\.)\s|(?<=:)\s|;\s/);
         const rows = messages.map(({ key, parameters, cause }) => {
           if (cause === '') throw new Error(`lib/${file}: ${name}.${key} has no comment that says when it is seen`);
-          const message = loaded[file]?.[name]?.[key]?.(...parameters.map((parameter) => `‹${parameter}›`));
+          const values = parameters.map((parameter) => objects[parameter] ?? `‹${parameter}›`);
+          const message = loaded[file]?.[name]?.[key]?.(...values);
           // An error, a finding of the doctor, or a line of the log.
           const { code, name: type, message: text } = typeof message === 'string' ? { message } : Object(message);
           if (typeof text !== 'string') throw new Error(`lib/${file}: ${name}.${key} has no text`);
