@@ -64,13 +64,15 @@ describe('the channels of a request', () => {
     const v = new VirtualClient();
     v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere });
     const lock = v.acquire('product:42');
-    await v.clock.advance(300);
+    // It asks again on the way, and the second reply says the same.
+    await v.clock.advance(5_300);
+    expect(v.backend.acquired).toHaveLength(2);
     v.push();
     await lock;
     expect(messages).toMatchObject([
       ['acquire:start', { contended: false }],
       ['contended', { ...subject, holder }],
-      ['acquire:asyncEnd', { outcome: 'acquired', contended: true, waited: 300, handOff: 'remote', holder }],
+      ['acquire:asyncEnd', { outcome: 'acquired', contended: true, waited: 5_300, handOff: 'remote', holder }],
     ]);
   });
 
@@ -96,6 +98,22 @@ describe('the channels of a request', () => {
     await third;
     expect(messages.at(-1)).toMatchObject(['acquire:asyncEnd', { outcome: 'acquired', handOff: 'local' }]);
     expect(messages.filter(([channel]) => channel === 'contended')).toHaveLength(2);
+  });
+
+  it('show the one of several callers that gets the lock at once, and the others as contended behind it', async () => {
+    const messages = seen('nestjs-redis-lock:contended');
+    const v = new VirtualClient();
+    const called = (where: string) => v.client.acquire('a', { ...lockDefaults, where, method: `:${where}` });
+    const [first, second] = [called('Shop.buy'), called('Shop.sell')];
+    await first;
+    expect(messages).toMatchObject([['contended', { where: 'Shop.sell', holder: { method: 'Shop.buy' } }]]);
+    const third = called('Shop.count');
+    await (await first).release();
+    await (await second).release();
+    await third;
+    // The claim is the one of the second caller.
+    void called('Shop.sort').catch(() => undefined);
+    expect(messages.at(-1)).toMatchObject(['contended', { where: 'Shop.sort', holder: { method: 'Shop.count' } }]);
   });
 
   it.each([
@@ -242,6 +260,9 @@ describe('the channels of a hold', () => {
 
   it('build nothing without a subscriber', async () => {
     const v = new VirtualClient();
+    on('nestjs-redis-lock:acquired', () => undefined);
+    expect(LockHandle.holdOf(await v.acquire('other')).context).toBeUndefined();
+    for (const stop of stops) stop();
     const lock = await v.acquire('a');
     expect(LockHandle.holdOf(lock)).toMatchObject({ context: undefined, options: lockDefaults });
     expect(LockHandle.holdOf(lock).options).not.toHaveProperty('request');
@@ -274,6 +295,14 @@ describe('the connections of a process, for gauges', () => {
     const v = new VirtualClient();
     const [own] = [...liveConnections].filter((connection) => !before.has(connection));
     const held = await v.acquire('product:1');
+    v.letWait();
+    const asking = v.acquire('c');
+    expect([...own!.waitingCallers()]).toEqual([]);
+    await settled();
+    expect([...own!.waitingCallers()].map(({ key }) => key)).toEqual(['c']);
+    v.push();
+    await (await asking).release();
+    v.backend.onAcquire = ({ lease }) => v.backend.grant(lease);
     const waiting = v.acquire('product:1');
     const single = v.acquire('b', { fairness: 'strict' });
     await settled();
