@@ -56,9 +56,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   private joinedAtQuestion = 0;
   /** Replies and messages from the backend. */
   private answers = 0;
-  /** Who held the lock when the last reply came, and when that was. */
-  private blocker: PresentHolder | undefined;
-  private blockerSeenAt = 0;
+  /** Who held the lock when the last reply came. */
+  private blocker: { readonly holder: PresentHolder; readonly seenAt: number } | undefined;
 
   constructor(
     readonly name: string,
@@ -322,8 +321,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /** @param holder as of a reply that came now */
   private blockedBy(holder: PresentHolder | undefined): void {
-    this.blocker = holder;
-    this.blockerSeenAt = this.host.clock.now();
+    this.blocker = holder && { holder, seenAt: this.host.clock.now() };
   }
 
   /** Who holds the lock: a caller of this process, or a claim of another one as of the last reply. */
@@ -334,9 +332,9 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       const { claim, where, fencingToken, acquiredAt } = hold;
       return { ...originOf(claim.id), method: where, fencingToken, heldFor: Math.floor(now - acquiredAt) };
     }
-    if (!blocker || blocker.id === '') return undefined;
-    const { id, fencingToken, heldFor } = blocker;
-    return { ...originOf(id), fencingToken, heldFor: Math.floor(heldFor + now - this.blockerSeenAt) };
+    if (!blocker) return undefined;
+    const { id, fencingToken, heldFor } = blocker.holder;
+    return { ...originOf(id), fencingToken, heldFor: Math.floor(heldFor + now - blocker.seenAt) };
   }
 
   private tellContended(options: CallOptions): void {

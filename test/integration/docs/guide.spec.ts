@@ -193,7 +193,7 @@ describe("the guide's examples", () => {
     await app.get(Search).rebuild();
     stop();
     await app.get(Search).rebuild();
-    expect(record.mock.calls).toEqual([[0, { lock: 'search', outcome: 'acquired' }]]);
+    expect(record.mock.calls).toEqual([[0, { lock: 'search:index', outcome: 'acquired' }]]);
   });
 });
 

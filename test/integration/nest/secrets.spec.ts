@@ -353,12 +353,16 @@ describe('the printed form of an error', () => {
   it('has everything in JSON: the message, and name and message of its cause', async () => {
     await using app = await start(RedisLockModule.forRoot(onSharedRedis()));
     const locks = app.get(RedisLockService);
-    await using _held = await locks.acquire('a', { lease: '10s' });
+    await using held = await locks.acquire('a', { lease: '10s' });
     const error = (await locks.acquire('a', { wait: 0 }).catch((reason: unknown) => reason)) as LockError;
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       ...{ name: 'LockNotAcquiredError', code: 'LOCK_CONTENDED', key: 'a' },
       message: error.message,
       retryAfter: expect.any(Number),
+      holder: {
+        ...{ client: expect.stringMatching(/^.{5}$/), host: hostname(), pid: process.pid },
+        ...{ fencingToken: held.fencingToken, heldFor: expect.any(Number) },
+      },
     });
   });
 });
