@@ -69,9 +69,8 @@ export class Claim extends AskingClaim implements AcquireRequest {
   private phase: 'new' | 'queued' | 'confirming' | 'granted' | 'closed' = 'new';
   /** A request or a confirmation had no reply: the lease of a grant may have begun then. */
   private unsure = false;
-  private stopTimer: (() => void) | undefined;
-  /** When it asks again by its timer. While a request is open: the time that a message has named. */
-  private asksAt = Number.POSITIVE_INFINITY;
+  /** When it asks again, by its timer. While a request is open: the time that a message has named. */
+  private next: { readonly at: number; readonly stop: (() => void) | undefined } | undefined;
 
   constructor(
     name: string,
@@ -105,9 +104,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
   /** Asks, or asks again: a queued claim keeps its place. */
   ask(): void {
     if (!this.isWanted() || !this.begin()) return;
-    this.stopTimer?.();
-    this.stopTimer = undefined;
-    this.asksAt = Number.POSITIVE_INFINITY;
+    this.stop();
     this.silentSince ??= this.host.clock.now();
     const terms = this.owner.terms();
     this.lease = terms.lease;
@@ -131,7 +128,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
   askBy(at: number): void {
     if (!this.isWanted() || at >= this.asksAt) return;
     // The reply to the open request may be older than the message.
-    if (this.asking) this.asksAt = at;
+    if (this.asking) this.next = { at, stop: undefined };
     else this.askAt(at);
   }
 
@@ -168,8 +165,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
   /** From now on only the claim's release is sent. */
   close(): void {
     this.phase = 'closed';
-    this.stopTimer?.();
-    this.stopTimer = undefined;
+    this.stop();
   }
 
   private answered(reply: AcquireReply): void {
@@ -227,8 +223,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
     provisional: boolean,
     pushed: boolean,
   ): void {
-    this.stopTimer?.();
-    this.stopTimer = undefined;
+    this.stop();
     this.phase = 'granted';
     // Literal, not spread: keeps one hidden class.
     this.owner.granted({ fencingToken, validUntil, provisional, pushed, tokensUntil, othersWait });
@@ -236,10 +231,19 @@ export class Claim extends AskingClaim implements AcquireRequest {
 
   private askAt(at: number): void {
     this.askAgain = false;
-    this.asksAt = at;
-    this.stopTimer?.();
-    this.stopTimer = this.host.clock.timer(Math.max(0, at - this.host.clock.now()), () => {
+    this.next?.stop?.();
+    const stop = this.host.clock.timer(Math.max(0, at - this.host.clock.now()), () => {
       this.ask();
     });
+    this.next = { at, stop };
+  }
+
+  private get asksAt(): number {
+    return this.next?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  private stop(): void {
+    this.next?.stop?.();
+    this.next = undefined;
   }
 }

@@ -35,9 +35,6 @@ const longestRetryPause = 250;
 export class Hold implements DueMember {
   heapIndex = -1;
   readonly fencingToken: number;
-  readonly lease: number;
-  /** Class and method that hold it, for messages. */
-  readonly where: string | undefined;
   readonly acquiredAt: number;
   /** `Clock.now()` until which no other claim can hold the lock. */
   validUntil: number;
@@ -47,13 +44,10 @@ export class Hold implements DueMember {
   private users = 1;
   private loss: LockLostError | undefined;
 
-  /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */
-  keepUntil: number;
-
-  /** End of `maxHold`. */
-  private endsAt: number;
-  /** End of a fixed lease, even if the backend's lease is longer; infinite when the lease is renewed. */
-  private fixedEnd: number;
+  /** From when `maxHold` and `minHold` count, if that is not the grant. */
+  private begunAt: number | undefined;
+  /** End of a fixed lease, even if the backend's lease is longer; undefined when the lease is renewed. */
+  private fixedEnd: number | undefined;
   /** The backend has granted the lock for the claim window, and no reply has confirmed it since. */
   private provisional: boolean;
   private controller: AbortController | undefined;
@@ -63,18 +57,14 @@ export class Hold implements DueMember {
   constructor(
     readonly claim: HeldClaim,
     grant: Grant,
-    readonly options: ResolvedLockOptions,
+    private terms: ResolvedLockOptions,
     private readonly clock: Clock,
     readonly owner: HoldOwner,
   ) {
     this.fencingToken = grant.fencingToken;
-    this.lease = options.lease;
-    this.where = options.where;
     const now = (this.acquiredAt = clock.now());
-    this.fixedEnd = options.renew ? Number.POSITIVE_INFINITY : now + options.lease;
-    this.validUntil = Math.min(grant.validUntil, this.fixedEnd);
-    this.endsAt = now + options.maxHold;
-    this.keepUntil = options.minHold > 0 ? now + options.minHold : 0;
+    if (!terms.renew) this.fixedEnd = now + terms.lease;
+    this.validUntil = this.withinFixed(grant.validUntil);
     this.provisional = grant.provisional;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now, grant.validUntil);
@@ -82,6 +72,31 @@ export class Hold implements DueMember {
 
   get name(): string {
     return this.claim.name;
+  }
+
+  /** The terms of its caller. */
+  get options(): ResolvedLockOptions {
+    return this.terms;
+  }
+
+  /** Milliseconds. */
+  get lease(): number {
+    return this.terms.lease;
+  }
+
+  /** Class and method that hold it, for messages. */
+  get where(): string | undefined {
+    return this.terms.where;
+  }
+
+  /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */
+  get keepUntil(): number {
+    return this.terms.minHold > 0 ? (this.begunAt ?? this.acquiredAt) + this.terms.minHold : 0;
+  }
+
+  /** End of `maxHold`. */
+  private get endsAt(): number {
+    return (this.begunAt ?? this.acquiredAt) + this.terms.maxHold;
   }
 
   /** Why it was lost; undefined while it is held, and after its users released it. */
@@ -127,15 +142,15 @@ export class Hold implements DueMember {
    * The last of several locks that are taken together is there: a fixed lease, `maxHold` and `minHold` count from here.
    * @param latest `wholeUntil` of the one that came last
    */
-  begin({ renew, lease, maxHold, minHold }: ResolvedLockOptions, latest: number): void {
+  begin(options: ResolvedLockOptions, latest: number): void {
     const now = this.clock.now();
-    this.endsAt = now + maxHold;
-    if (minHold > 0) this.keepUntil = now + minHold;
-    if (renew) return;
-    this.fixedEnd = now + lease;
+    this.terms = options;
+    this.begunAt = now;
+    if (options.renew) return;
+    this.fixedEnd = now + options.lease;
     // Extends, once, the lease of a name that came earlier or was handed over. Leases from one command differ by less than a millisecond.
     this.renewAt = this.provisional || latest - this.validUntil > 1 ? now : Number.POSITIVE_INFINITY;
-    this.validUntil = Math.min(this.validUntil, this.fixedEnd);
+    this.validUntil = this.withinFixed(this.validUntil);
   }
 
   /** The end of the certain lease, or of the lease once it is confirmed. */
@@ -171,12 +186,13 @@ export class Hold implements DueMember {
 
   /** The next renewal. A fixed lease is confirmed up to its end, not beyond. */
   renewal(now: number, reserve = 0): RenewRequest {
-    return this.request(this.renewed ? this.lease : Math.max(1, Math.ceil(this.fixedEnd - now)), reserve);
+    const lease = this.fixedEnd === undefined ? this.lease : Math.max(1, Math.ceil(this.fixedEnd - now));
+    return this.request(lease, reserve);
   }
 
   /** A renewal by hand. A fixed lease may then last up to `lease` ms from now. */
   lengthening(lease: number, now: number): RenewRequest {
-    this.fixedEnd = Math.max(this.fixedEnd, now + lease);
+    if (this.fixedEnd !== undefined) this.fixedEnd = Math.max(this.fixedEnd, now + lease);
     return this.request(lease, 0);
   }
 
@@ -193,7 +209,7 @@ export class Hold implements DueMember {
       this.renewAt = Math.min(this.renewAt, now + Math.min(this.lease / 12, longestRetryPause));
     } else {
       this.provisional = false;
-      this.validUntil = Math.max(this.validUntil, Math.min(reply.validUntil, this.fixedEnd));
+      this.validUntil = Math.max(this.validUntil, this.withinFixed(reply.validUntil));
       this.renewAt = Math.max(this.renewAt, this.nextRenewal(now, reply.validUntil));
     }
   }
@@ -208,13 +224,13 @@ export class Hold implements DueMember {
     return this.controller.signal;
   }
 
-  private get renewed(): boolean {
-    return this.fixedEnd === Number.POSITIVE_INFINITY;
+  private withinFixed(end: number): number {
+    return this.fixedEnd === undefined ? end : Math.min(end, this.fixedEnd);
   }
 
   /** A third of the lease after the request was sent, not after its reply. `validUntil` counts from the sending too, and so contains it. */
   private nextRenewal(now: number, validUntil: number): number {
-    if (!this.renewed) return Number.POSITIVE_INFINITY;
+    if (this.fixedEnd !== undefined) return Number.POSITIVE_INFINITY;
     return Math.min(now, validUntil - certainUntil(0, this.lease)) + this.lease / 3;
   }
 

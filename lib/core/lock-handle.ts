@@ -22,7 +22,6 @@ export interface HandleHost {
  */
 export class LockHandle implements Lock {
   readonly key: string;
-  readonly fencingToken: number;
   readonly #hold: Hold;
   readonly #host: HandleHost;
   #released: Promise<void> | undefined;
@@ -34,7 +33,6 @@ export class LockHandle implements Lock {
     host: HandleHost,
   ) {
     this.key = hold.name;
-    this.fencingToken = hold.fencingToken;
     this.#hold = hold;
     this.#host = host;
   }
@@ -46,6 +44,10 @@ export class LockHandle implements Lock {
 
   static isOf(lock: LockHandle, host: HandleHost): boolean {
     return lock.#host === host;
+  }
+
+  get fencingToken(): number {
+    return this.#hold.fencingToken;
   }
 
   get keys(): readonly string[] {
