@@ -9,7 +9,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { type Lock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 
 const keyPrefix = process.argv[2]!;
-const terms = { lease: '300ms', renew: true } as const;
+const terms = { lease: '1200ms', renew: true } as const;
 
 const stores = new AsyncLocalStorage<object>();
 const known = new Map<string, WeakRef<object>>();
@@ -45,7 +45,7 @@ held = undefined;
 await waiting;
 locks.push(await request('keeping', () => one.acquire('kept', terms)));
 // Renewed several times by now.
-await sleep(1_000);
+await sleep(1_300);
 let alive: string[] = [];
 for (let tries = 0; tries < 10; tries++) {
   // In a turn of its own: what a WeakRef was asked for stays until the end of the turn.
