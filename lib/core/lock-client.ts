@@ -115,8 +115,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       const outer = this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer));
       this.assertOpen(name);
-      const join = (terms: CallOptions) => inRoot(() => this.queueFor(name, terms).join(terms));
-      return requestsAreObserved() ? this.observation.request(name, options, join) : join(options);
+      if (requestsAreObserved()) return this.observation.request(name, options, (terms) => this.join(name, terms));
+      return this.join(name, options);
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
@@ -241,6 +241,10 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     const hold = LockHandle.holdOf(outer);
     hold.enter();
     return new LockHandle(hold, outer.depth + 1, this);
+  }
+
+  private join(name: string, options: CallOptions): Promise<LockHandle> {
+    return inRoot(() => this.queueFor(name, options).join(options));
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
