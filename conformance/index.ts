@@ -18,6 +18,7 @@ export type {
   LockKind,
   LockSnapshot,
   Outlook,
+  PresentHolder,
   PushedGrant,
   ReleaseReply,
   ReleaseRequest,

@@ -2,6 +2,7 @@ import { type BackendCapabilities, allCapabilities } from '../lib/core/lock-back
 import { BackendBench } from './backend-bench.js';
 import { callers } from './callers.guarantees.js';
 import { ClientBench } from './client-bench.js';
+import { availability, contention, refusedCallers } from './contention.guarantees.js';
 import { exclusion } from './exclusion.guarantees.js';
 import { givingUpAndReEntry } from './giving-up.guarantees.js';
 import { permitLocks } from './permits.guarantees.js';
@@ -33,6 +34,8 @@ export function lockBackendConformance(
   describe('the backend', () => {
     const bench = new BackendBench(open, framework, capabilities);
     exclusion(bench);
+    contention(bench);
+    availability(bench);
     queue(bench);
     pushedGrants(bench);
     repetition(bench);
@@ -46,6 +49,7 @@ export function lockBackendConformance(
       const bench = new ClientBench(open, framework, capabilities, fairness);
       callers(bench);
       givingUpAndReEntry(bench);
+      refusedCallers(bench);
       holding(bench);
       severalNames(bench);
       if (capabilities.views) views(bench);

@@ -126,6 +126,10 @@ export class WatchedBackend implements LockBackend {
     return this.inner.list!(startsWith);
   }
 
+  availability(): Iterable<readonly [server: string, isAvailable: boolean]> {
+    return this.inner.availability?.() ?? [];
+  }
+
   close(): Promise<void> {
     return this.inner.close();
   }

@@ -63,6 +63,9 @@ export function describeProcess({ client, host, pid, method }: ClaimOrigin): str
   return method === undefined ? process : `${method} (${process})`;
 }
 
+/** A text without the ids of claims in it: they give access to locks. */
+export const withoutClaims = (text: string): string => text.replaceAll(/[\w.$-]+:[\w.$:%-]+/g, '(claim)');
+
 /** Backends split ids at ':' and at spaces, and operators read them. */
 function wordOf(text: string, most: number): string {
   return text.replaceAll(/[^\w.$-]/g, '_').slice(0, most) || '_';

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import { HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { throwError } from 'rxjs';
 import { Hidden } from '../core/hidden.js';
-import { isLogged } from '../core/refusals.js';
+import { isLogged, messageForOthers } from '../core/refusals.js';
 import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
 import { isAwaited } from './flow-boundary.js';
 
@@ -76,8 +76,14 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
   }
 }
 
-/** A plain object: a transport that writes JSON drops the message of an Error. */
-const messageOf = (error: LockError): object => Object.assign({ status: 'error' }, error, { message: error.message });
+/**
+ * A plain object: a transport that writes JSON drops the message of an Error. Without the process that holds the lock: the client may be
+ * another application.
+ */
+function messageOf(error: LockError): object {
+  const { holder: _, ...fields } = error as LockError & { holder?: unknown };
+  return { status: 'error', ...fields, message: messageForOthers(error) };
+}
 
 /** For clients outside: the code and, where trying again helps, after how many milliseconds. */
 const details = ({ code }: LockError, status: Status): { code: LockErrorCode; retryAfter?: number } => ({

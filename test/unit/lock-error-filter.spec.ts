@@ -8,7 +8,8 @@ import {
   LockNotAcquiredError,
   LockUnavailableError,
 } from 'nestjs-redis-lock';
-import { EMPTY, firstValueFrom, isObservable } from 'rxjs';
+import { EMPTY, firstValueFrom, isObservable, type Observable } from 'rxjs';
+import { refusals } from '../../lib/core/refusals.js';
 import { FlowBoundaryInterceptor } from '../../lib/request/flow-boundary.js';
 
 const contextOf = (type: string): ArgumentsHost =>
@@ -17,6 +18,9 @@ const contextOf = (type: string): ArgumentsHost =>
     switchToHttp: () => ({ getResponse: () => 'response' }),
     switchToRpc: () => ({ getContext: () => undefined }),
   }) as ArgumentsHost;
+
+/** A holder that no client outside may see. */
+const secret = { client: 'secret', host: 'secret', pid: 4711, method: 'secret', fencingToken: 7, heldFor: 20 };
 
 describe('LockErrorFilter', () => {
   const error = new LockUnavailableError('Redis is unavailable');
@@ -44,12 +48,41 @@ describe('LockErrorFilter', () => {
     }
   });
 
+  it('sends microservices nothing of the process that holds the lock: they may belong to another application', async () => {
+    const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
+    const holder = { client: 'x7Kq2', host: 'web-1', pid: 4711, method: 'Report.daily', fencingToken: 7, heldFor: 20 };
+    for (const [refused, message] of [
+      [refusals.contended('a', 5, holder, 'Ms.pay'), "Ms.pay: Lock 'a' is held by another caller. Try again later"],
+      [
+        refusals.waitedTooLong('a', 9, 5, holder),
+        "Lock 'a' was not free within 9 ms (option wait); it is held by another caller. Wait longer",
+      ],
+      [refusals.contended('a', 5, undefined), "Lock 'a' is held by another caller. Try again later"],
+    ] as const) {
+      const result = new LockErrorFilter({} as HttpAdapterHost).catch(refused, contextOf('rpc')) as Observable<unknown>;
+      const told = await firstValueFrom(result).catch((thrown: unknown) => thrown);
+      expect(told).toMatchObject({
+        code: refused.code,
+        key: 'a',
+        retryAfter: 5,
+        message: expect.stringContaining(message),
+      });
+      expect(told).not.toHaveProperty('holder');
+      expect(JSON.stringify(told)).not.toMatch(/web-1|4711|Report|x7Kq2/);
+    }
+    log.mockRestore();
+  });
+
   it('rethrows the unchanged error in an unknown context', () => {
     expect(() => new LockErrorFilter({} as HttpAdapterHost).catch(error, contextOf('something new'))).toThrow(error);
   });
 
   it('throws in GraphQL an error with a general message, and the code in its extensions', () => {
-    const taken = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', retryAfter: 29_000.5 });
+    const taken = new LockNotAcquiredError('Lock secret is taken', {
+      key: 'secret',
+      retryAfter: 29_000.5,
+      holder: secret,
+    });
     const thrown = (() => {
       try {
         return new LockErrorFilter({} as HttpAdapterHost).catch(taken, contextOf('graphql'));
@@ -59,12 +92,14 @@ describe('LockErrorFilter', () => {
     })() as Error;
     expect(thrown).toMatchObject({ cause: taken, extensions: { code: 'LOCK_CONTENDED', retryAfter: 1000 } });
     expect(thrown.message).not.toContain('secret');
+    expect(thrown).toHaveProperty('extensions', { code: 'LOCK_CONTENDED', retryAfter: 1000 });
   });
 
   it.each([
     ['a WebSocket, whose own emit stays in this process', true],
     ['a client of socket.io', false],
   ])('sends the event "exception" to %s', (_what, isNative) => {
+    const refused = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', holder: secret });
     const sent: unknown[] = [];
     const emitted: unknown[][] = [];
     const client = {
@@ -75,12 +110,12 @@ describe('LockErrorFilter', () => {
       getType: () => 'ws',
       switchToWs: () => ({ getClient: () => client, getPattern: () => 'buy', getData: () => ({ id: 1 }) }),
     } as unknown as ArgumentsHost;
-    expect(new LockErrorFilter({} as HttpAdapterHost).catch(error, host)).toBeUndefined();
+    expect(new LockErrorFilter({} as HttpAdapterHost).catch(refused, host)).toBeUndefined();
     const data = {
       status: 'error',
-      code: 'LOCK_UNAVAILABLE',
+      code: 'LOCK_CONTENDED',
       retryAfter: 1000,
-      message: 'The service cannot handle the request now. Try again later.',
+      message: 'The resource is in use. Try again later.',
       cause: { pattern: 'buy', data: { id: 1 } },
     };
     expect([sent, emitted]).toEqual(isNative ? [[{ event: 'exception', data }], []] : [[], [['exception', data]]]);

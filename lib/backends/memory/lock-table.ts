@@ -5,6 +5,7 @@ import type {
   LockDemand,
   LockKind,
   LockSnapshot,
+  PresentHolder,
   RenewRequest,
 } from '../../core/lock-backend.js';
 import type { Answer, Audience, Question, Renewed, Standing } from './table-messages.js';
@@ -94,7 +95,8 @@ export class LockTable {
       }
 
       const rest = restOf(entry) - now;
-      if (patience === 0) return { status: 'contended', rest };
+      const holder = earliestOf(entry, now);
+      if (patience === 0) return { status: 'contended', rest, holder };
       // Its client does not listen, but the claim is alive, since it asks. It is granted the lock without a message, and its next request
       // fetches the grant.
       const standing = this.audience.hears(clientOf(claim)) ? 'listening' : 'polling';
@@ -111,7 +113,7 @@ export class LockTable {
         since: entry.queue.get(claim)?.since ?? now,
         asksAt: now + pause,
       });
-      return { status: 'queued', rest: pause, listening: standing === 'listening' };
+      return { status: 'queued', rest: pause, listening: standing === 'listening', holder };
     });
   }
 
@@ -175,7 +177,7 @@ export class LockTable {
       holders: [...holders.values()].map(({ claim, fencingToken, endsAt, confirmed, kept, permits }) => ({
         id: claim,
         fencingToken,
-        heldFor: Math.max(0, now - fencingToken / 1000),
+        heldFor: heldFor(fencingToken, now),
         leaseLeft: endsAt - now,
         state: kept ? 'kept' : confirmed ? 'held' : 'provisional',
         permits,
@@ -416,6 +418,16 @@ function mismatch(entry: Entry, claim: string): Answer {
 function restOf({ kind, holders }: Entry): number {
   const ends = [...holders.values()].map(({ endsAt }) => endsAt);
   return kind === 'permits' ? Math.min(...ends) : Math.max(...ends);
+}
+
+/** The token is the clock at the grant, in µs, or a little more when tokens were issued faster. */
+const heldFor = (fencingToken: number, now: number): number => Math.max(0, now - fencingToken / 1000);
+
+/** The holder with the lowest token: the scripts compare the first sixteen whose leases end. */
+function earliestOf({ holders }: Entry, now: number): PresentHolder | undefined {
+  let first: Holder | undefined;
+  for (const holder of holders.values()) if (!first || holder.fencingToken < first.fencingToken) first = holder;
+  return first && { id: first.claim, fencingToken: first.fencingToken, heldFor: heldFor(first.fencingToken, now) };
 }
 
 /** Every claim id is `clientId:n`. */

@@ -100,7 +100,7 @@ export class MemoryLockBackend implements LockBackend {
     if (answer.status === 'queued') {
       // When messages can arrive, only when a lease has ended, and now and then in case one was lost.
       const pause = Math.min(answer.rest, this.poll, answer.listening ? Number.POSITIVE_INFINITY : claimWindow / 3);
-      return { status: 'queued', askAt: clock.now() + pause };
+      return { status: 'queued', askAt: clock.now() + pause, holder: answer.holder };
     }
     const { rest, ...grant } = answer;
     return { ...grant, validUntil: certainUntil(sentAt, rest) };
@@ -151,6 +151,10 @@ export class MemoryLockBackend implements LockBackend {
     yield (await this.send(undefined, 'useless', () => this.server.table.held())).filter((name) =>
       name.startsWith(startsWith),
     );
+  }
+
+  availability(): Array<[server: string, isAvailable: boolean]> {
+    return [['memory', this.#clientId !== undefined && this.server.available]];
   }
 
   async close(): Promise<void> {

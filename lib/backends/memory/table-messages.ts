@@ -1,4 +1,4 @@
-import type { ClaimRef, LockDemand, LockKind, Outlook } from '../../core/lock-backend.js';
+import type { ClaimRef, LockDemand, LockKind, Outlook, PresentHolder } from '../../core/lock-backend.js';
 
 /** Messages between a client and the table of locks. Times are milliseconds; each claim id begins with `clientId:`. */
 export interface Question extends LockDemand {
@@ -14,13 +14,14 @@ export interface Question extends LockDemand {
 /** `rest`: until a lease ends that keeps the claim out. */
 export type Answer =
   | ({ readonly status: 'granted'; readonly fencingToken: number; readonly rest: number } & Outlook)
-  | { readonly status: 'contended'; readonly rest: number }
+  | { readonly status: 'contended'; readonly rest: number; readonly holder: PresentHolder | undefined }
   | {
       readonly status: 'queued';
       /** Until it should ask again. */
       readonly rest: number;
       /** True when its client listens for messages. */
       readonly listening: boolean;
+      readonly holder: PresentHolder | undefined;
     }
   | { readonly status: 'mismatch'; readonly held: LockKind };
 

@@ -4,6 +4,7 @@ import type {
   AcquireReply,
   AcquireRequest,
   LockDemand,
+  PresentHolder,
   PushedGrant,
   ReleaseReply,
   RenewReply,
@@ -56,6 +57,8 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
   /** Rest of the other holder's lease in ms, and when to ask again, as in the node's last reply. */
   rest = 0;
   askAt = Number.POSITIVE_INFINITY;
+  /** Who has the vote, as in that reply. */
+  holder: PresentHolder | undefined;
 
   /** A grant was pushed while a request was open: the reply may be older than the grant. */
   private pushedMeanwhile = false;
@@ -99,6 +102,7 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
     this.outcome = 'none';
     this.ranOut = false;
     this.askAt = Number.POSITIVE_INFINITY;
+    this.holder = undefined;
     this.pushedMeanwhile = false;
     const sentBefore = this.sent;
     this.sent = true;
@@ -202,6 +206,7 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
     } else if (!this.pushedMeanwhile) {
       this.vote = undefined;
       this.standsInQueue = reply.status === 'queued';
+      this.holder = reply.holder;
       if (reply.status === 'queued') this.askAt = reply.askAt;
       else this.rest = reply.rest;
     }

@@ -165,6 +165,12 @@ export class QuorumBackend implements LockBackend {
       .filter(({ code }) => this.restartGuard === 0 || code !== 'LOCK_DOCTOR_PERSISTENCE');
   }
 
+  availability(): Array<readonly [server: string, isAvailable: boolean]> {
+    return this.rules.nodes.flatMap(({ backend, label }) => [
+      ...(backend.availability?.() ?? [[label, true] as const]),
+    ]);
+  }
+
   async close(): Promise<void> {
     this.clientId = undefined;
     for (const candidacy of this.claims.values()) candidacy.abandon();

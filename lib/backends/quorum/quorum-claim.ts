@@ -238,10 +238,10 @@ export class QuorumClaim implements NodeClaimOwner {
   }
 
   /** It is in the queues. Its votes without a majority may keep another claim from a majority: they are not kept for long. */
-  private wait({ votes }: VoteCount): void {
+  private wait({ votes, holder }: VoteCount): void {
     const { rules } = this;
     const askAt = Math.min(rules.now() + rules.poll, ...this.nodeClaims.map((nodeClaim) => nodeClaim.askAt));
-    this.settle()?.resolve({ status: 'queued', askAt });
+    this.settle()?.resolve({ status: 'queued', askAt, holder });
     if (votes.length === 0) return this.alarm.stop();
     const patience = retryDelay * votes.length * 2 ** Math.min(this.attempts, mostPatience);
     this.alarm.set('patience', patience * (0.5 + rules.random()), () => {
@@ -264,7 +264,7 @@ export class QuorumClaim implements NodeClaimOwner {
     }
     const question = this.settle();
     this.release().catch(() => undefined);
-    question?.resolve({ status: 'contended', rest: count.rest });
+    question?.resolve({ status: 'contended', rest: count.rest, holder: count.holder });
   }
 
   private unreachable(): void {

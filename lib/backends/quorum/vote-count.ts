@@ -1,5 +1,5 @@
-import type { AcquireReply } from '../../core/lock-backend.js';
-import type { NodeClaim, Vote } from './node-claim.js';
+import type { AcquireReply, PresentHolder } from '../../core/lock-backend.js';
+import { type NodeClaim, quorumClaimId, type Vote } from './node-claim.js';
 import { countsUntil, reachedBy } from './quorum-rules.js';
 import type { QuorumRules } from './quorum-rules.js';
 
@@ -88,6 +88,30 @@ export class VoteCount {
       outcome === 'answered' ? -rest : Number.NEGATIVE_INFINITY,
     );
     return -reachedBy(rests, this.rules.majority);
+  }
+
+  /**
+   * The claim that has the votes of a majority of all nodes. Its token is the largest of those that were seen. Readers may come to the nodes
+   * in different orders: then no one is the earliest.
+   */
+  get holder(): PresentHolder | undefined {
+    const { majority } = this.rules;
+    const seen = this.nodeClaims.flatMap(({ outcome, vote, holder }) =>
+      outcome === 'answered' && !vote && holder ? [{ ...holder, id: quorumClaimId(holder.id) }] : [],
+    );
+    for (const { id } of seen) {
+      const votes = seen.filter((other) => other.id === id);
+      if (votes.length < majority) continue;
+      return {
+        id,
+        fencingToken: Math.max(...votes.map(({ fencingToken }) => fencingToken)),
+        heldFor: reachedBy(
+          votes.map(({ heldFor }) => heldFor),
+          majority,
+        ),
+      };
+    }
+    return undefined;
   }
 
   private until({ validUntil = Number.POSITIVE_INFINITY }: Vote): number {

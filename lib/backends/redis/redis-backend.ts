@@ -32,6 +32,7 @@ import { ReplicaConfirmation, type ReplicaTerms, TooFewReplicas, UnconfirmedGran
 import { isMissingScript, isTransient, toLockError } from './redis-errors.js';
 import { RedisViews } from './redis-views.js';
 import {
+  type AcquireAnswer,
   type GrantMessage,
   decodeAcquire,
   decodeGrant,
@@ -192,6 +193,10 @@ export class RedisBackend implements LockBackend {
     ];
   }
 
+  availability(): Array<[server: string, isAvailable: boolean]> {
+    return [[this.label, this.connection.usable]];
+  }
+
   async close(): Promise<void> {
     const visit = this.examiner && endConnection(this.examiner);
     await Promise.all([this.subscriber?.close(), this.connection.close(), visit]);
@@ -288,7 +293,7 @@ export class RedisBackend implements LockBackend {
   private queued(
     request: AcquireRequest,
     sentAt: number,
-    { rest, listening }: { readonly rest: number; readonly listening: boolean },
+    { rest, listening, holder }: Extract<AcquireAnswer, { status: 'queued' }>,
   ): AcquireReply {
     this.subscriber?.listen(request.name);
     if (!listening) this.subscriber?.missed(sentAt, request.name);
@@ -296,7 +301,7 @@ export class RedisBackend implements LockBackend {
     // When messages can arrive, only when a lease has ended (Redis ends it after its last millisecond), and now and then in case one was
     // lost.
     const pause = Math.min(rest + 2, this.poll, listening ? Number.POSITIVE_INFINITY : claimWindow / 3);
-    return { status: 'queued', askAt: performance.now() + pause };
+    return { status: 'queued', askAt: performance.now() + pause, holder };
   }
 
   private async renewAll(holds: readonly RenewRequest[], mayLoad: boolean): Promise<RenewReply[]> {

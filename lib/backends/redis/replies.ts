@@ -1,4 +1,5 @@
 import { certainUntil } from '../../core/clock.js';
+import { withoutClaims } from '../../core/claim-id.js';
 import { printable } from '../../core/describe.js';
 import type {
   AcquireReply,
@@ -8,6 +9,7 @@ import type {
   HolderSnapshot,
   LockKind,
   LockSnapshot,
+  PresentHolder,
   ReleaseReply,
   RenewReply,
 } from '../../core/lock-backend.js';
@@ -20,7 +22,7 @@ export class UnexpectedReply extends Error {
   override readonly name = 'UnexpectedReply';
 
   constructor(command: string, reply: unknown) {
-    super(`${command} was answered with ${printable(JSON.stringify(reply) ?? String(reply))}`);
+    super(`${command} was answered with ${printable(withoutClaims(JSON.stringify(reply) ?? String(reply)))}`);
   }
 }
 
@@ -72,8 +74,11 @@ export type AcquireAnswer =
       readonly status: 'queued';
       /** ms until it should ask again. */ readonly rest: number;
       readonly listening: boolean;
+      readonly holder: PresentHolder | undefined;
     }
   | { readonly status: 'mismatch'; readonly held: LockKind };
+
+const refusal = /^(?:contended (\d+)|queued (\d+) (listening|polling))(?: (\S+) (\d+) (\d+))?$/;
 
 /** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
@@ -96,11 +101,14 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       return { status: 'granted', fencingToken, validUntil, tokensUntil, othersWait: words[4] !== '0' };
     }
     case 'contended':
-      if (!areCounts(Number(words[1]))) break;
-      return { status: 'contended', rest: Number(words[1]) };
-    case 'queued':
-      if (!areCounts(Number(words[1]))) break;
-      return { status: 'queued', rest: Number(words[1]), listening: words[2] === 'listening' };
+    case 'queued': {
+      const [, contended, queued, standing, id, token, heldFor] = refusal.exec(String(reply)) ?? [];
+      const rest = contended ?? queued;
+      if (rest === undefined) break;
+      const holder = id === undefined ? undefined : { id, fencingToken: Number(token), heldFor: Number(heldFor) };
+      if (contended !== undefined) return { status: 'contended', rest: Number(rest), holder };
+      return { status: 'queued', rest: Number(rest), listening: standing === 'listening', holder };
+    }
     case 'mismatch':
       return { status: 'mismatch', held: words[1] as LockKind };
   }

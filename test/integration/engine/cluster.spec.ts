@@ -3,6 +3,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { clusterKeySpace } from '../../../lib/backends/redis/cluster/cluster-keys.js';
 import { slotCount, tagOf } from '../../../lib/backends/redis/cluster/slots.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
 import { clusterRules, documentedRules } from '../../support/documented-acl.js';
@@ -61,6 +62,17 @@ describe('locks on a cluster', () => {
         return list === '' ? 0 : list.split('\n').filter((line) => !line.includes('cmd=client')).length;
       }),
     );
+
+  it('report whether each master is available; before the first reply, the addresses of the options', async () => {
+    const addresses = (servers: readonly RedisServer[]): string[] => servers.map(({ host, port }) => `${host}:${port}`);
+    const { servers, masters } = group;
+    const backend = new ClusterBackend({ cluster: group.connection, log: new KeptLog() });
+    expect(backend.availability()).toEqual(addresses(servers).map((address) => [address, false]));
+    await backend.start('client', { granted: () => undefined, recovered: () => undefined });
+    expect(new Map(backend.availability())).toEqual(new Map(addresses(masters).map((address) => [address, true])));
+    await backend.close();
+    expect(new Map(backend.availability())).toEqual(new Map(addresses(masters).map((address) => [address, false])));
+  });
 
   it('cost exactly 2 requests without contention, one connection to each master, and no subscription', async () => {
     await using a = await start();

@@ -127,6 +127,22 @@ describe('a Redis that is unavailable', () => {
     );
   });
 
+  it('is reported as unavailable, from the loss of the connection until it works again', async () => {
+    await using server = await startRedis();
+    await using a = await Engine.start({ redis: server.url, commandTimeout: 300 });
+    const isAvailable = (): boolean => {
+      const [[address, available], ...others] = [...a.backend.availability()] as [[string, boolean]];
+      expect([address, others]).toEqual([`${server.host}:${server.port}`, []]);
+      return available;
+    };
+    expect(isAvailable()).toBe(true);
+    await server.kill();
+    await until(() => !isAvailable());
+    await server.restart();
+    await until(isAvailable);
+    await a.acquire(unique(), { wait: 0 });
+  });
+
   it('does not keep close() from settling', async () => {
     const a = new Engine({ redis: `redis://127.0.0.1:${await freePort()}` });
     await expect(a.client.start()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });

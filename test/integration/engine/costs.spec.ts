@@ -15,15 +15,18 @@ const inside = new Set(
   ),
 );
 
-/** Every command that the server executed since `CONFIG RESETSTAT`, except inside scripts and except this INFO. */
-async function requests(admin: Redis): Promise<Record<string, number>> {
+/** Every command that the server executed since `CONFIG RESETSTAT`, inside scripts too, except this INFO. */
+async function executed(admin: Redis): Promise<Record<string, number>> {
   const text = await admin.info('commandstats');
   const calls = [...text.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(
     ([, name, count]) => [name!, Number(count)] as const,
   );
-  return Object.fromEntries(
-    calls.filter(([name]) => !inside.has(name) && !['info', 'config|resetstat'].includes(name)),
-  );
+  return Object.fromEntries(calls.filter(([name]) => !['info', 'config|resetstat'].includes(name)));
+}
+
+/** The same without the commands inside scripts. */
+async function requests(admin: Redis): Promise<Record<string, number>> {
+  return Object.fromEntries(Object.entries(await executed(admin)).filter(([name]) => !inside.has(name)));
 }
 
 describe('the cost of locks, by INFO commandstats', () => {
@@ -126,6 +129,31 @@ describe('the cost of locks, by INFO commandstats', () => {
     }
     expect(await requests(admin)).toEqual({ evalsha: 2 * rounds, publish: rounds });
     await held.release();
+  });
+
+  it.each([
+    ['of an exclusive lock: what the answer says of its holder costs none', {}, {}, { exists: 1, get: 1, pttl: 1 }],
+    [
+      'of a shared lock: two of them look for the earliest reader (zrangebyscore, hmget)',
+      { shared: true },
+      {},
+      { exists: 1, get: 1, zrangebyscore: 1 + 1, hget: 1, zrevrangebyscore: 1, hmget: 1 },
+    ],
+    [
+      'of permits: two of them look for their earliest holder',
+      { limit: 1 },
+      { limit: 1 },
+      { get: 1, zscore: 2, zrangebyscore: 3 + 1, hget: 1, hmget: 1 },
+    ],
+  ] as const)('is these commands inside the script for a refused try %s', async (_what, held, asked, commands) => {
+    await using a = await Engine.start({ redis: server.url });
+    await using b = await Engine.start({ redis: server.url });
+    const name = unique();
+    await using _lock = await a.acquire(name, held);
+    await admin.config('RESETSTAT');
+    const refused = b.acquire(name, { ...asked, wait: 0 });
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_CONTENDED', holder: { pid: process.pid } });
+    expect(await executed(admin)).toEqual({ evalsha: 1, time: 1, ...commands });
   });
 
   it('is at most 1 request per hand-off for many callers of one process', async () => {

@@ -228,6 +228,22 @@ describe('fencing tokens on one server (G3)', () => {
   });
 });
 
+describe('a record that was deleted by hand', () => {
+  it('lets the next request serve the waiter, which it then gets as the holder', async () => {
+    const keyPrefix = `${unique()}:`;
+    const join = async (): Promise<Party> =>
+      new Party(new RedisBackend({ redis: url, keyPrefix, log: new KeptLog() })).start();
+    await using a = await join();
+    await using b = await (await join()).reachable();
+    await a.take('x');
+    const next = await b.queue('x');
+    await admin.del(`${keyPrefix}{x}`);
+    const refused = await a.ask(a.claim('x'), { enqueue: false });
+    const { fencingToken } = await b.pushed(next);
+    expect(refused).toMatchObject({ status: 'contended', holder: { id: next.id, fencingToken } });
+  });
+});
+
 describe('a key that holds something else', () => {
   const foreign: Array<[string, (key: string) => Promise<unknown>]> = [
     ['a string', (key) => admin.set(key, 'mine')],
@@ -249,6 +265,24 @@ describe('a key that holds something else', () => {
     await a.acquire('y', { wait: 0 });
     await admin.del(`${keyPrefix}{x}`);
     await a.acquire('x', { wait: 0 });
+  });
+
+  it('keeps a caller out without naming a holder if it is a lock of another layout', async () => {
+    const keyPrefix = `${unique()}:`;
+    await using a = await Engine.start({ redis: url, keyPrefix });
+    await admin.set(`${keyPrefix}{x}`, 'another layout v2', 'PX', 20_000);
+    await admin.zadd(`${keyPrefix}{y}`, 1, 'a.b.1:0');
+    await admin.pexpire(`${keyPrefix}{y}`, 20_000);
+    for (const name of ['x', 'y']) {
+      await expect(a.acquire(name, { wait: 0 })).rejects.toMatchObject({
+        ...{ code: 'LOCK_CONTENDED', holder: undefined },
+        message: expect.stringContaining('is held by another caller'),
+      });
+      await expect(a.acquire(name, { wait: 60 })).rejects.toMatchObject({
+        ...{ code: 'LOCK_WAIT_TIMEOUT', holder: undefined },
+        message: expect.not.stringContaining('held'),
+      });
+    }
   });
 
   it('instead of the queue is the same error for a caller that would wait', async () => {

@@ -17,6 +17,7 @@ const answers: ReadonlyArray<readonly [string, string]> = [
   ['an invalid time, and a grant', '*2\r\n+now\r\n:1795000000000000\r\n'],
   ['a grant without a lease', '*2\r\n:1795000000000000\r\n$25\r\ngranted 1795000000000000 \r\n'],
   ['a lease that is no number', '*2\r\n:1795000000000000\r\n$13\r\nten seconds 0\r\n'],
+  ['a refusal with half of a holder', '*2\r\n:1795000000000000\r\n$25\r\ncontended 500 a.b.1:0 17 \r\n'],
   ['lists in lists', '*2\r\n*1\r\n*0\r\n*1\r\n*0\r\n'],
 ];
 

@@ -170,7 +170,7 @@ class Side {
     const { party, demand, enqueue } = asked;
     asked.inHand = reserveFor(asked, reserve);
     const reply = await party.ask(asked, { lease, reserve: asked.inHand, demand, enqueue });
-    if (reply.status !== 'granted') return reply.status;
+    if (reply.status !== 'granted') return { status: reply.status, holder: this.numberOf(reply.holder!.id) };
     const inHand = reply.tokensUntil - reply.fencingToken >= asked.inHand;
     return { status: reply.status, othersWait: reply.othersWait, inHand };
   }
@@ -239,7 +239,7 @@ describe('the lock table and the scripts', () => {
   afterAll(() => Promise.all(started.map((one) => one.backend.close())));
 
   it(
-    'agree on every random sequence of calls: on holders, waiters, their order, and notifications',
+    'agree on every random sequence of calls: on holders, waiters, their order, refusals, and notifications',
     async () => {
       let granted = 0;
       await fc.assert(

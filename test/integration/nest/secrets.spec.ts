@@ -86,14 +86,20 @@ const start = async (locks: DynamicModule, log = new KeptLog()): Promise<INestAp
   return app;
 };
 
-const channels = ['acquired', 'released', 'lost', 'exported', 'adopted', 'force-released'].map(
-  (name) => `nestjs-redis-lock:${name}`,
-);
+const channels = [
+  ...['acquired', 'contended', 'renewed', 'released', 'lost', 'exported', 'adopted', 'force-released'],
+  ...['acquire', 'hold'].flatMap((name) => ['start', 'error', 'asyncEnd'].map((event) => `${name}:${event}`)),
+].map((name) => `${name.includes(':') ? 'tracing:' : ''}nestjs-redis-lock:${name}`);
 
 /** Everything that an application can reach, by name.
+ * @param others the locks of another process
  * @param isQuorum whether there are no permits and no tickets
  */
-async function publicObjects(locks: DynamicModule, isQuorum = false): Promise<Map<string, unknown>> {
+async function publicObjects(
+  locks: DynamicModule,
+  others: DynamicModule,
+  isQuorum = false,
+): Promise<Map<string, unknown>> {
   const log = new KeptLog();
   const found = new Map<string, unknown>([
     ['the dynamic module', locks],
@@ -104,6 +110,8 @@ async function publicObjects(locks: DynamicModule, isQuorum = false): Promise<Ma
   try {
     await using app = await start(locks, log);
     await useEverything(app, found, isQuorum);
+    await using other = await start(others);
+    await beRefused(app.get(RedisLockService), other.get(RedisLockService), found, isQuorum);
     for (const { metatype, providers } of app.get(ModulesContainer).values()) {
       if (metatype !== locks.module) continue;
       for (const [token, { instance }] of providers) {
@@ -187,6 +195,24 @@ async function useEverything(app: INestApplication, found: Map<string, unknown>,
   await lock.release();
 }
 
+/** Another process holds what is requested here: the replies have the ids of its claims. */
+async function beRefused(
+  here: RedisLockService,
+  there: RedisLockService,
+  found: Map<string, unknown>,
+  isQuorum: boolean,
+): Promise<void> {
+  const ways = { exclusive: {}, shared: { shared: true }, ...(!isQuorum && { permits: { limit: 1 } }) };
+  for (const [way, options] of Object.entries(ways)) {
+    const [key, again] = [`theirs, ${way}`, way === 'permits' ? options : {}];
+    await using _held = await there.acquire(key, options);
+    await keepError(found, `LockNotAcquiredError, ${way}`, here.acquire(key, { ...again, wait: 0 }));
+    await keepError(found, `LockWaitTimeoutError, ${way}`, here.acquire(key, { ...again, wait: '100ms' }));
+    for (const error of ['LockNotAcquiredError', 'LockWaitTimeoutError'])
+      expect(found.get(`${error}, ${way}`)).toHaveProperty('holder.pid', process.pid);
+  }
+}
+
 describe('no password, no claim id and no client id is found', () => {
   let servers: RedisServer[];
   let cluster: ClusterGroup;
@@ -219,7 +245,8 @@ describe('no password, no claim id and no client id is found', () => {
     ],
     ['a quorum', () => ({ quorum: { nodes: [url(servers[0]!), options(servers[1]!), url(servers[2]!)] } })],
   ])('in anything that an application with %s can reach', async (what, given) => {
-    const found = await publicObjects(RedisLockModule.forRoot(given()), what === 'a quorum');
+    const [locks, others] = [RedisLockModule.forRoot(given()), RedisLockModule.forRoot(given())];
+    const found = await publicObjects(locks, others, what === 'a quorum');
     expect(found.size).toBeGreaterThan(40);
     expect(secretsIn(found)).toEqual([]);
   });
@@ -235,12 +262,17 @@ describe('no password, no claim id and no client id is found', () => {
       }),
     ],
   ])('with forRootAsync by %s', async (_how, given) => {
-    expect(secretsIn(await publicObjects(RedisLockModule.forRootAsync(given() as never)))).toEqual([]);
+    const [locks, others] = [given(), given()].map((options) => RedisLockModule.forRootAsync(options as never));
+    expect(secretsIn(await publicObjects(locks!, others!))).toEqual([]);
   });
 
   it('with the backend in memory, and the bed of a test', async () => {
     const backend = new MemoryLockBackend();
-    const found = await publicObjects(RedisLockModule.forRoot({ backend }));
+    const others = new MemoryLockBackend({ server: backend.server });
+    const found = await publicObjects(
+      RedisLockModule.forRoot({ backend }),
+      RedisLockModule.forRoot({ backend: others }),
+    );
     const bed = new LockTestBed();
     const locks = RedisLockTestingModule.forRoot({ bed, redis: url(servers[0]!) });
     await using app = await start(locks);

@@ -44,8 +44,11 @@ class Newer extends LockError {
   }
 }
 
+/** A holder that no client may see. */
+const secret = { client: 'secret', host: 'secret', pid: 4711, method: 'secret', fencingToken: 7, heldFor: 20 };
+
 const thrown: Record<string, LockError> = {
-  contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000 }),
+  contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000, holder: secret }),
   waited: new LockWaitTimeoutError("Lock 'secret' was not free", { key: 'secret' }),
   full: new LockQueueFullError("Lock 'secret': too many wait", { key: 'secret' }),
   away: new LockUnavailableError("Lock 'secret': Redis is away", { key: 'secret' }),
@@ -146,6 +149,11 @@ describe.each(adapters)('lock errors over HTTP (%s)', (_name, adapter) => {
     expect(await statusesOf()).toEqual(statuses);
     const after = await Promise.all(names.map(async (name) => (await get(name)).headers.get('retry-after')));
     expect(after).toEqual(['1', '1', '1', '1', null, null]);
+  });
+
+  it('show a client neither the lock nor its holder', async () => {
+    await start();
+    for (const name of names) expect(await (await get(name)).text()).not.toContain('secret');
   });
 
   it('with a status of another version of the package are 500, and logged', async () => {

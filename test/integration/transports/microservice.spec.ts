@@ -216,9 +216,9 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
     await using _placed = await locks.acquire('placed:7');
     await using _noted = await locks.acquire('noted');
     await tell(client, 'placed', { id: '7' });
-    await expect(logger.errorWith('placed:7')).resolves.toContain('held by another caller');
+    await expect(logger.errorWith('placed:7')).resolves.toContain(`process ${process.pid}, for `);
     await tell(client, 'noted');
-    await expect(logger.errorWith('noted')).resolves.toContain('held by another caller');
+    await expect(logger.errorWith('noted')).resolves.toContain(`process ${process.pid}, for `);
     await tell(client, 'placed', { id: '8' });
     await meeting.inside.promise;
     expect(meeting.seen).toEqual([{ id: '8', held: 'placed:8' }]);

@@ -41,6 +41,21 @@ describe('a memory backend', () => {
     expect(order).toEqual(['later', 'released', 'granted']);
   });
 
+  it('reports its server as available from its start to its end, except in an outage', async () => {
+    const clock = new VirtualClock();
+    const server = new MemoryLockServer({ clock });
+    const backend = new MemoryLockBackend({ server });
+    expect(backend.availability()).toEqual([['memory', false]]);
+    await backend.start('a', noListeners);
+    expect(backend.availability()).toEqual([['memory', true]]);
+    server.faults.unavailable('5s');
+    expect(backend.availability()).toEqual([['memory', false]]);
+    await clock.advance('5s');
+    expect(backend.availability()).toEqual([['memory', true]]);
+    await backend.close();
+    expect(backend.availability()).toEqual([['memory', false]]);
+  });
+
   it('issues tokens as large as those of Redis, increasing even if time stands still, and reserves none ahead of the clock', async () => {
     const clock = new VirtualClock();
     const server = new MemoryLockServer({ clock });

@@ -84,6 +84,10 @@ export class FaultyNode implements LockBackend {
     yield* await this.pass('view', async () => this.inner.list(startsWith));
   }
 
+  availability(): Iterable<readonly [server: string, isAvailable: boolean]> {
+    return [[this.label, this.fault !== 'dead']];
+  }
+
   close(): Promise<void> {
     return this.inner.close();
   }

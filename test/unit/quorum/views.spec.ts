@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { exclusive, type LockBackend } from '../../../lib/core/lock-backend.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
+import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
 import { nodeClaimId, quorumClaimId } from '../../../lib/backends/quorum/node-claim.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
+import { ScriptedBackend } from '../../support/scripted-backend.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
 import { type QuorumClient, VirtualQuorum } from './virtual-quorum.js';
 
 const name = 'product:42';
@@ -71,28 +76,72 @@ describe('views of a quorum', () => {
   });
 });
 
-describe('the merged view of single nodes', () => {
-  const [first, second] = ['first.host.1:0', 'second.host.2:0'];
+const [first, second] = ['first.host.1:0', 'second.host.2:0'];
 
-  /** Asks one node alone. */
-  const ask = (client: QuorumClient, position: number, claim: string, enqueue = false) =>
-    quorum.clock.until(
-      client.nodes[position]!.acquire({
-        ...{
-          name,
-          id: claim,
-          kind: 'exclusive',
-          permits: 1,
-          limit: 0,
-          lease: 30_000,
-          reserve: 0,
-          enqueue,
-          again: false,
-        },
-        giveUpAt: quorum.clock.now() + 1_000,
-        isWanted: () => true,
-      }),
-    );
+/** Asks a quorum, or one of its nodes alone. */
+const askAt = (backend: LockBackend, claim: string, enqueue = false) =>
+  quorum.clock.until(
+    backend.acquire({
+      ...exclusive,
+      ...{ name, id: claim, lease: 30_000, reserve: 0, enqueue, again: false },
+      giveUpAt: quorum.clock.now() + 1_000,
+      isWanted: () => true,
+    }),
+  );
+const ask = (client: QuorumClient, position: number, claim: string, enqueue = false) =>
+  askAt(client.nodes[position]!, claim, enqueue);
+
+describe('the holder in the reply of a quorum', () => {
+  it.each([
+    ['to one try', false],
+    ['to a claim that waits', true],
+  ])('%s is the claim with the votes of a majority, by its own id', async (_what, enqueue) => {
+    quorum = new VirtualQuorum(3);
+    const [client, other] = [await quorum.join(), await quorum.join()];
+    await ask(client, 0, first);
+    await quorum.clock.advance(5);
+    const last = await ask(client, 1, nodeClaimId(first, 2));
+    await quorum.clock.advance(5);
+    const { fencingToken } = last as { fencingToken: number };
+    const reply = await askAt(other.backend, second, enqueue);
+    expect(reply).toMatchObject({
+      status: enqueue ? 'queued' : 'contended',
+      holder: { id: first, fencingToken, heldFor: expect.any(Number) },
+    });
+    const { heldFor } = (reply as { holder: { heldFor: number } }).holder;
+    // Since the vote that made the majority.
+    expect(Math.round(heldFor)).toBeGreaterThanOrEqual(5);
+    expect(Math.round(heldFor)).toBeLessThan(10);
+  });
+
+  it('is not known while no claim has a majority', async () => {
+    quorum = new VirtualQuorum(3);
+    const [client, other] = [await quorum.join(), await quorum.join()];
+    for (const [position, claim] of [first, second, 'third.host.3:0'].entries()) await ask(client, position, claim);
+    expect(await askAt(other.backend, 'fourth.host.4:0')).toMatchObject({ status: 'contended', holder: undefined });
+  });
+});
+
+describe('the availability of a quorum', () => {
+  it('is that of each of its nodes', async () => {
+    quorum = new VirtualQuorum(3);
+    const { nodes, backend } = await quorum.join();
+    nodes[1]!.fault = 'dead';
+    expect([...backend.availability()]).toEqual([
+      ['node-1', true],
+      ['node-2', false],
+      ['node-3', true],
+    ]);
+  });
+
+  it('counts a node that does not report its own as available', () => {
+    const nodes = [1, 2, 3].map(() => new ScriptedBackend(new VirtualClock()));
+    const backend = new QuorumBackend({ nodes, log: new KeptLog() });
+    expect(backend.availability()).toEqual(nodes.map((_, position) => [`node ${position + 1}`, true]));
+  });
+});
+
+describe('the merged view of single nodes', () => {
   const look = ({ backend }: QuorumClient) => quorum.clock.until(backend.inspect(name, 10));
 
   it('groups votes by quorum claim, for any node claims that won, and shows the largest token', async () => {

@@ -133,6 +133,14 @@ export class ClusterBackend implements LockBackend {
     return (await Promise.all([...this.map.nodes.values()].map(({ backend }) => backend.examine()))).flat();
   }
 
+  /** Until it has reached the cluster: the addresses from its options. */
+  availability(): Array<[server: string, isAvailable: boolean]> {
+    const nodes = [...this.map.nodes.values()];
+    return nodes.length > 0
+      ? nodes.map(({ address, usable }) => [address, usable])
+      : this.access.seeds.map((address) => [address, false]);
+  }
+
   async close(): Promise<void> {
     for (const timer of this.retired.values()) clearTimeout(timer);
     const nodes = [...this.map.nodes.values(), ...this.retired.keys()];

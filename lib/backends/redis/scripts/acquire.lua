@@ -14,8 +14,11 @@ ARGV  1 latest server time in µs at which the sender still wants the reply
 REPLY {now µs, then for each claim one of
         <token>                                                                       granted with these terms; no other claim waits
         'granted <token> <lease ms> <last reserved token> <1 when others wait, else 0>'
-        'contended <rest of the holders' leases in ms>'
-        'queued <ms> <listening | polling>'      ms: until a lease may end that keeps it out; polling: no client listens on its channel
+        'contended <rest of the holders' leases in ms><holder>'
+        'queued <ms> <listening | polling><holder>'
+            ms: until a lease may end that keeps it out; polling: no client listens on its channel
+            holder: ' <claim> <token> <ms since the grant>', of several the earliest; empty for a record of another layout, and when the
+            lock is free and another claim is next
         'mismatch permits'                                                            the name is used with permits
         'failed <error>'                                                              nothing was granted to this claim
       } or {now µs, 'late'}

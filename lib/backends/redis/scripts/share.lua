@@ -14,9 +14,9 @@ ARGV  1 latest server time in µs at which the sender still wants the reply
           limit     how many there are in all; 0 for shared. Applies to all claims of the name from the first request of this claim on.
 REPLY {now µs, then for each claim one of
         'granted <token> <lease ms> <token> <1 when others wait, else 0>'
-        'contended <ms>', 'queued <ms> <listening | polling>'   as acquire
-        'mismatch <exclusive | shared | permits>'                         held in this kind, which does not go with the requested one
-        'failed <error>'                                                  nothing was granted to this claim
+        'contended <ms><holder>', 'queued <ms> <listening | polling><holder>'   as acquire
+        'mismatch <exclusive | shared | permits>'                               held in this kind, which does not go with the requested one
+        'failed <error>'                                                        nothing was granted to this claim
       } or {now µs, 'late'}
 INVARIANT  No reader beside an exclusive holder, no more permits in use than there are when one is granted. No live claim is
            overtaken by a later one. 'late' changed nothing.

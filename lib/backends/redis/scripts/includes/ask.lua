@@ -123,9 +123,18 @@ local function ask(claim, lease, reserve, patience, demand)
     end
   end
 
-  local rest = record and expiry - now_ms or rest_of()
+  local rest
+  if record then
+    rest = expiry - now_ms
+  else
+    rest, holder, token = rest_of()
+  end
+  if kind == 'shared' or kind == 'permits' then
+    holder, token = earliest()
+  end
+  local known = holder and ' ' .. holder .. ' ' .. digits(token) .. ' ' .. math.max(0, math.floor((now - token) / 1000)) or ''
   if patience == 0 then
-    return 'contended ' .. rest
+    return 'contended ' .. rest .. known
   end
 
   -- No client listens on the claim's channel, but the claim is alive, since it asks. It is granted the lock without a message, and its next
@@ -133,5 +142,5 @@ local function ask(claim, lease, reserve, patience, demand)
   local _, listens = way_to(channel_of(claim))
   local standing = listens and 'listening' or 'polling'
   local terms = lease .. ' ' .. reserve .. ' ' .. standing
-  return 'queued ' .. enqueue(claim, place or place_of(claim), patience, terms, demand, rest) .. ' ' .. standing
+  return 'queued ' .. enqueue(claim, place or place_of(claim), patience, terms, demand, rest) .. ' ' .. standing .. known
 end

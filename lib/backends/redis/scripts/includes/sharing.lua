@@ -103,13 +103,13 @@ local function admit(to, length, state, wanted, permits, top)
 end
 
 -- Milliseconds until the leases end that keep a claim out: the last one of readers, the first one of permits, since one permit may be
--- enough. 1 when the lock is free, and others may have to be passed over first.
+-- enough. 1 when the lock is free, and others may have to be passed over first. An exclusive holder and its token come with it.
 local function rest_of(record)
   if not kind then
     return 1
   elseif kind == 'exclusive' then
-    local _, _, expiry = read(record or redis.call('GET', record_key))
-    return expiry - now_ms
+    local holder, token, expiry = read(record or redis.call('GET', record_key))
+    return expiry - now_ms, holder, token
   elseif kind == 'unreadable' then
     return redis.call('PTTL', record_key)
   end
@@ -120,4 +120,23 @@ local function rest_of(record)
     ends = redis.call('ZREVRANGEBYSCORE', record_key, '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
   end
   return tonumber(ends) - now_ms
+end
+
+-- Holders of one lock that are compared at most: there may be any number of them.
+local most_compared = 16
+
+-- The earliest of several holders, and its token. Of more than are compared: the earliest of those whose leases end first.
+local function earliest()
+  local claims, fields = redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'LIMIT', 0, most_compared), {}
+  for place, claim in ipairs(claims) do
+    fields[place] = '=' .. claim
+  end
+  local holder, lowest
+  for place, entry in ipairs(redis.call('HMGET', waiters_key, unpack(fields))) do
+    local token = tonumber(string.match(entry or '', '^%d+') or nil)
+    if token and (not lowest or token < lowest) then
+      holder, lowest = claims[place], token
+    end
+  end
+  return holder, lowest
 end

@@ -1,0 +1,184 @@
+import type { AcquireReply, LockDemand, PresentHolder } from '../lib/core/lock-backend.js';
+import { methodSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
+import { lockDefaults } from '../lib/core/options.js';
+import type { LockHolder, LockNotAcquiredError } from '../lib/errors/lock-errors.js';
+import type { BackendBench } from './backend-bench.js';
+import type { ClientBench, Member } from './client-bench.js';
+import { expect } from './expectations.js';
+import type { Held, Party } from './party.js';
+
+const shared: LockDemand = { kind: 'shared', permits: 1, limit: 0 };
+const permitsOf = (limit: number): LockDemand => ({ kind: 'permits', permits: 1, limit });
+
+/** The holder in a reply to a claim that did not get the lock. */
+function holderIn(reply: AcquireReply): PresentHolder | undefined {
+  if (reply.status === 'granted') throw new Error('the lock was granted');
+  return reply.holder;
+}
+
+/** Claims that do not get the lock learn who has it. */
+export function contention(bench: BackendBench): void {
+  const { describe, it, inOrder, join, joinHearing, unique, capabilities } = bench;
+  const expectHolder = (reply: AcquireReply, { id, fencingToken }: Held): void => {
+    const holder = holderIn(reply);
+    expect(holder).toMatchObject({ id });
+    expect(holder!.heldFor).toBeGreaterThanOrEqual(0);
+    // Each server of a quorum has a token of its own.
+    if (capabilities.fifo) expect(holder).toMatchObject({ fencingToken });
+  };
+  const tryOnce = (party: Party, name: string, demand?: LockDemand): Promise<AcquireReply> =>
+    party.ask(party.claim(name), { enqueue: false, ...(demand && { demand }) });
+
+  describe('a claim that does not get the lock gets its holder', () => {
+    it('with the refusal: the claim, its token, and for how long it has held the lock', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      expectHolder(await tryOnce(b, name), held);
+      expectHolder(await tryOnce(b, name, shared), held);
+    });
+
+    it('with its place in the queue, and each time that it asks', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      const claim = b.claim(name);
+      for (let times = 0; times < 2; times++) expectHolder(await b.ask(claim), held);
+    });
+
+    inOrder('also when the holder got the lock while the claim was waiting, and has not confirmed it yet', async () => {
+      const [a, b, c] = [await join(), await joinHearing(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      const next = await b.queue(name);
+      const last = await c.queue(name);
+      await a.release(held);
+      const { fencingToken } = await b.pushed(next);
+      expect(holderIn(await c.ask(last))).toMatchObject({ id: next.id, fencingToken });
+    });
+
+    it('also when the work of the holder is over, and minHold keeps the lock', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const held = await a.take(name);
+      await a.release(held, 10_000);
+      expectHolder(await tryOnce(b, name), held);
+    });
+
+    inOrder('which is the earliest of several readers, also of those that joined the lock anew', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const readers: Held[] = [];
+      // The last to end, the first to end, and one between them.
+      for (const lease of [60_000, 20_000, 40_000]) readers.push(await a.take(name, { demand: shared, lease }));
+      for (const reader of readers) {
+        expectHolder(await tryOnce(b, name), reader);
+        await a.release(reader);
+        readers.push(await c.take(name, { demand: shared }));
+        if (readers.length === 6) break;
+      }
+    });
+
+    inOrder('also behind a writer that waits for the readers', async () => {
+      const [a, b, c] = [await join(), await joinHearing(), await join()];
+      const name = unique();
+      const reader = await a.take(name, { demand: shared });
+      await b.queue(name);
+      expectHolder(await tryOnce(c, name, shared), reader);
+    });
+
+    if (!capabilities.permits) return;
+    it('which is the earliest of those that have permits', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const demand = permitsOf(2);
+      const first = await a.take(name, { demand, lease: 60_000 });
+      const second = await a.take(name, { demand, lease: 20_000 });
+      expectHolder(await tryOnce(b, name, demand), first);
+      await a.release(first);
+      await a.take(name, { demand });
+      expectHolder(await tryOnce(b, name, demand), second);
+    });
+  });
+}
+
+/** What gauges and health checks read. */
+export function availability({ describe, it, join }: BackendBench): void {
+  describe('the availability of the servers', () => {
+    it('is reported without a command, from the start of a backend to its end', async () => {
+      const a = await join();
+      const { availability } = a.backend;
+      if (!availability) return;
+      const available = (): number => [...availability.call(a.backend)].filter(([, isAvailable]) => isAvailable).length;
+      expect(available()).toBeGreaterThan(0);
+      for (const [server] of availability.call(a.backend)) expect(server.length).toBeGreaterThan(0);
+      await a.backend.close();
+      expect(available()).toBe(0);
+    });
+  });
+}
+
+/** This host and process, as errors show them. */
+const here = originOf(newClientId());
+
+/** Callers that do not get the lock learn who has it. */
+export function refusedCallers(bench: ClientBench): void {
+  const { describe, it, join, unique, capabilities } = bench;
+  const refusalOf = (call: Promise<unknown>): Promise<LockNotAcquiredError> =>
+    call.then(
+      () => Promise.reject(new Error('the lock was granted')),
+      (error: LockNotAcquiredError) => error,
+    );
+  const expectHolder = (error: LockNotAcquiredError, by: Member, method: string | undefined): void => {
+    const { holder } = error;
+    expect(holder).toMatchObject({ host: here.host, pid: process.pid, method });
+    const claims = by.backend.acquires.map(({ id }) => id);
+    expect(claims.some((id) => id.startsWith(holder!.client))).toBe(true);
+    expect(error.message.includes(described(holder!))).toBe(true);
+    // The claim gives access to the lock.
+    for (const id of claims) expect(JSON.stringify([error, error.message]).includes(id.slice(0, 10))).toBe(false);
+  };
+  const where = 'Report.daily';
+  const reported = { ...lockDefaults, where, method: methodSuffix(where) };
+
+  describe('a caller that does not get the lock', () => {
+    it('learns which method and process hold it, and for how long: in the error and its message', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const lock = await a.client.acquire(name, { ...reported, fairness: bench.fairness });
+      for (const refused of [b, a]) {
+        const error = await refusalOf(refused.acquire(name, { wait: 0 }));
+        expect(error.code).toBe('LOCK_CONTENDED');
+        expectHolder(error, a, where);
+        if (capabilities.fifo) expect(error.holder).toMatchObject({ fencingToken: lock.fencingToken });
+      }
+    });
+
+    it('learns it too when it has waited in vain', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.client.acquire(name, { ...reported, fairness: bench.fairness });
+      const error = await refusalOf(b.acquire(name, { wait: 60 }));
+      expect(error.code).toBe('LOCK_WAIT_TIMEOUT');
+      expectHolder(error, a, where);
+    });
+
+    it('learns it for a shared lock', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.acquire(name, { shared: true });
+      expectHolder(await refusalOf(b.acquire(name, { wait: 0 })), a, undefined);
+    });
+
+    if (!capabilities.permits) return;
+    it('learns it for permits', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      await a.acquire(name, { limit: 1 });
+      expectHolder(await refusalOf(b.acquire(name, { limit: 1, wait: 0 })), a, undefined);
+    });
+  });
+}
+
+const described = ({ method, host, pid, heldFor }: LockHolder): string =>
+  `held by ${method === undefined ? '' : `${method} (`}${host}, process ${pid}${method === undefined ? '' : ')'}, for ${heldFor} ms`;
