@@ -6,6 +6,7 @@ import type { LockBackend, LockSnapshot } from './lock-backend.js';
 import { type LockHolderInfo, type LockInfo, type LockListOptions, lockInfoOf } from './lock-info.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-key.js';
+import { kindOfName } from './name-kind.js';
 import { readOptions } from './options.js';
 import { viewLines, viewRefusals as refusals } from './views.messages.js';
 
@@ -17,6 +18,8 @@ export interface ViewsHost {
   readonly backend: LockBackend;
   readonly clock: Clock;
   readonly log: LockLog;
+  /** The name of the connection, for subscribers. */
+  readonly connection: string;
   /** Its id, with which all its claims begin. */
   readonly id: string;
   /** The holds of this process. */
@@ -51,7 +54,15 @@ export class LockViews {
     log.warn(viewLines.forceReleased(name, describeProcess(originOf(id)), holdersOf.join('; ')));
     if (channels.forceReleased.hasSubscribers) {
       const { client, host, pid } = originOf(id);
-      channels.forceReleased.publish({ key: name, by: { client, host, pid }, holders: lost });
+      channels.forceReleased.publish({
+        key: name,
+        name: kindOfName(name),
+        connection: this.host.connection,
+        kind: snapshot.kind!,
+        where: undefined,
+        by: { client, host, pid },
+        holders: lost,
+      });
     }
     return true;
   }

@@ -91,8 +91,7 @@ export interface LockChannels {
     readonly key: string;
     readonly fencingToken: number;
   };
-  'nestjs-redis-lock:force-released': {
-    readonly key: string;
+  'nestjs-redis-lock:force-released': LockSubject & {
     /** The process that called `forceRelease`. */
     readonly by: Pick<LockHolder, 'client' | 'host' | 'pid'>;
     /** The previous holders. */

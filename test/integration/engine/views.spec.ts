@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { keySpace } from '../../../lib/backends/redis/keys.js';
+import { kindOfName } from '../../../lib/core/name-kind.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, unique } from './engine.js';
@@ -96,6 +97,10 @@ describe('inspect, list and forceRelease on Redis', () => {
     expect(told).toEqual([
       {
         key: name,
+        name: kindOfName(name),
+        connection: 'default',
+        kind: 'exclusive',
+        where: undefined,
         by: process_,
         holders: [expect.objectContaining({ ...process_, method: undefined, fencingToken: lock.fencingToken })],
       },

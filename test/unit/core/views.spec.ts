@@ -22,7 +22,7 @@ const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string
       yield* listed;
     },
   });
-  return { log, views: new LockViews({ backend, clock, log, id: 'operator.web.9', holds }) };
+  return { log, views: new LockViews({ backend, clock, log, connection: 'default', id: 'operator.web.9', holds }) };
 };
 
 describe('a forced release', () => {
