@@ -1,0 +1,57 @@
+import type { LockSubject } from '../diagnostics/channels.js';
+import type { LiveConnection } from '../diagnostics/live-connections.js';
+import { type LockGauge, instruments } from './instruments.js';
+import type { LockAttributes, LockLabels } from './lock-labels.js';
+
+export interface LockReading {
+  value: number;
+  readonly attributes: LockAttributes;
+}
+
+/** As in live-connections.ts, which is not imported: it would load the library, and with it what is to be instrumented first. */
+const place = Symbol.for('nestjs-redis-lock.connections');
+const liveConnections = (): Iterable<LiveConnection> => (globalThis as { [place]?: Set<LiveConnection> })[place] ?? [];
+
+/** Reads live state, so the values never drift. */
+export class LockGauges {
+  /** What had a value before, by its JSON. */
+  private readonly seen = new Map<string, LockAttributes>();
+
+  constructor(private readonly labels: LockLabels) {}
+
+  /** What had a value before has 0: a series that only ends would be drawn with its last value for minutes. */
+  read(gauge: LockGauge): Iterable<LockReading> {
+    return gauge === instruments.available ? this.servers() : this.locks(gauge);
+  }
+
+  private locks(gauge: LockGauge): Iterable<LockReading> {
+    const connections = [...liveConnections()];
+    const open = new Set(connections.map(({ connection }) => connection));
+    const readings = new Map<string, LockReading>();
+    for (const [key, attributes] of this.seen)
+      if (open.has(attributes['redis_lock.connection']!)) readings.set(key, { value: 0, attributes });
+    for (const lock of connections.flatMap((connection) => [...locksOf(connection, gauge)])) {
+      const attributes = this.labels.of(lock);
+      const key = JSON.stringify(attributes);
+      this.seen.set(key, attributes);
+      readings.set(key, { value: (readings.get(key)?.value ?? 0) + 1, attributes });
+    }
+    return readings.values();
+  }
+
+  /** Two connections of one name: a server is available when it is for both. */
+  private servers(): Iterable<LockReading> {
+    const readings = new Map<string, LockReading>();
+    for (const live of liveConnections()) {
+      for (const [server, isAvailable] of live.availability()) {
+        const attributes = { 'redis_lock.connection': live.connection, 'redis_lock.server': server };
+        const key = JSON.stringify(attributes);
+        readings.set(key, { value: Math.min(readings.get(key)?.value ?? 1, isAvailable ? 1 : 0), attributes });
+      }
+    }
+    return readings.values();
+  }
+}
+
+const locksOf = (connection: LiveConnection, gauge: LockGauge): Iterable<LockSubject> =>
+  gauge === instruments.held ? connection.heldLocks() : connection.waitingCallers();
