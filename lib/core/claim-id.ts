@@ -22,9 +22,9 @@ let nextSecret = 0;
 /**
  * The id of a claim, never used twice. A ticket shows one to its bearer, who must not be able to guess the others of the same process: so a
  * secret follows the count.
- * @param method as from `methodSuffix`
+ * @param suffix as from `methodSuffix`, `traceSuffix`, or both in this order
  */
-export function newClaimId(clientId: string, count: number, method: string): string {
+export function newClaimId(clientId: string, count: number, suffix: string): string {
   if (nextSecret >= secrets.length) {
     // Three bytes are four characters.
     secrets = randomBytes((3 * secretLength * secretsDrawn) / 4).toString('base64url');
@@ -32,13 +32,19 @@ export function newClaimId(clientId: string, count: number, method: string): str
   }
   const secret = secrets.slice(nextSecret, (nextSecret += secretLength));
   // Grouped: each sum of long strings is an object of its own, for as long as the id lives.
-  return `${clientId}:` + `${count.toString(36)}.${secret}${method}`;
+  return `${clientId}:` + `${count.toString(36)}.${secret}${suffix}`;
 }
 
 /** The part of a claim's id that names the method. */
 export function methodSuffix(where: string): string {
   return `:${wordOf(where, 100)}`;
 }
+
+const spanIds = /^[\da-f]{32}-[\da-f]{16}$/;
+
+/** The last part of a claim's id: the span of the caller that requested the lock. */
+export const traceSuffix = (trace: string | undefined): string =>
+  trace !== undefined && spanIds.test(trace) ? `:${trace}` : '';
 
 /** The origin of a claim, as far as its id contains it. */
 export interface ClaimOrigin {
@@ -48,13 +54,17 @@ export interface ClaimOrigin {
   readonly pid: number | undefined;
   /** Class and method; undefined for a call of the service. */
   readonly method: string | undefined;
+  /** As from `traceSuffix`. */
+  readonly trace?: string | undefined;
 }
 
-/** @param claim `clientId:n.secret` or `clientId:n.secret:Class.method`; other forms of ids give less. */
+/** @param claim `clientId:n.secret`, with `:Class.method` and `:trace` behind it where they are known; other forms of ids give less. */
 export function originOf(claim: string): ClaimOrigin {
-  const [client = '', , method] = claim.split(':');
+  const [client = '', , ...words] = claim.split(':');
+  const trace = spanIds.test(words.at(-1) ?? '') ? words.pop() : undefined;
+  const [method] = words;
   const [, random = client, host, pid] = /^([^.]+)\.(.+)\.(\d+)$/.exec(client) ?? [];
-  return { client: random.slice(0, shown), host, pid: pid === undefined ? undefined : Number(pid), method };
+  return { client: random.slice(0, shown), host, pid: pid === undefined ? undefined : Number(pid), method, trace };
 }
 
 /** The same for a line in the log: `ReportService.build (web-1, process 4711)`. */

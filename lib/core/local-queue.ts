@@ -1,7 +1,7 @@
 import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
-import { originOf } from './claim-id.js';
+import { originOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
@@ -21,9 +21,9 @@ export interface LocalQueueHost {
   readonly observation: Observation;
   /**
    * A claim with a fresh id. The client knows it, so that pushed grants find it.
-   * @param method the part of the id that names the method (`ResolvedLockOptions.method`)
+   * @param suffix the part of the id that names the caller
    */
-  openClaim(queue: LocalQueue, method?: string): Claim;
+  openClaim(queue: LocalQueue, suffix: string): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
   countWaiting(name: string, change: 1 | -1, where?: string): void;
   holdStarted(hold: Hold): void;
@@ -262,7 +262,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private openClaim(): void {
-    this.claim = this.host.openClaim(this, this.callers.first!.options.method);
+    const { method = '', request } = this.callers.first!.options;
+    this.claim = this.host.openClaim(this, method + traceSuffix(request?.trace));
     this.claim.ask();
   }
 
@@ -330,7 +331,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { hold, blocker } = this;
     if (hold) {
       const { claim, where, fencingToken, acquiredAt } = hold;
-      return { ...originOf(claim.id), method: where, fencingToken, heldFor: Math.floor(now - acquiredAt) };
+      // The claim is the one of the first caller here.
+      return {
+        ...originOf(claim.id),
+        method: where,
+        trace: undefined,
+        fencingToken,
+        heldFor: Math.floor(now - acquiredAt),
+      };
     }
     if (!blocker) return undefined;
     const { id, fencingToken, heldFor } = blocker.holder;

@@ -181,8 +181,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     this.observation.holdEnds(hold, 'released');
   }
 
-  openClaim(queue: LocalQueue, method = ''): Claim {
-    const id = this.newClaimId(method);
+  openClaim(queue: LocalQueue, suffix: string): Claim {
+    const id = this.newClaimId(suffix);
     if (queue.strict) this.strictQueues.set(id, queue);
     return new Claim(queue.name, id, queue.demand, queue, this);
   }

@@ -58,6 +58,8 @@ export interface LockPartyInfo {
    * first.
    */
   readonly method: string | undefined;
+  /** `<trace id>-<span id>` of that request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
+  readonly trace?: string | undefined;
 }
 
 export interface LockHolderInfo extends LockPartyInfo, HolderState {}

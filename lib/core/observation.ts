@@ -81,6 +81,7 @@ export class Observation implements LiveConnection {
       ...this.subjectOf(key, options),
       contended: false,
       holder: undefined,
+      trace: undefined,
       handOff: undefined,
       waited: undefined,
       outcome: undefined,

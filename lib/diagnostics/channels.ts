@@ -27,6 +27,11 @@ export interface LockAcquireContext extends LockSubject {
   contended: boolean;
   /** Who held the lock, as of the last reply. Undefined when that is not known. */
   holder: LockHolder | undefined;
+  /**
+   * A subscriber of `start` may set it to the caller's span, `<trace id>-<span id>` in hexadecimal digits. Waiters of other processes then
+   * see it as `holder.trace`.
+   */
+  trace: string | undefined;
   /** From whom the lock came without a gap: another caller of this process, or of another one. */
   handOff: 'local' | 'remote' | undefined;
   /** From here on known at the end. Milliseconds from the call to the end. */

@@ -98,6 +98,8 @@ export interface LockHolder {
   readonly pid: number | undefined;
   /** Class and method; undefined for a call of the service. */
   readonly method: string | undefined;
+  /** `<trace id>-<span id>` of the request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
+  readonly trace?: string | undefined;
   readonly fencingToken: number;
   /** Milliseconds. */
   readonly heldFor: number;

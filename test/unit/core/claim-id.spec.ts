@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { methodSuffix, newClaimId, newClientId, originOf } from '../../../lib/core/claim-id.js';
+import { methodSuffix, newClaimId, newClientId, originOf, traceSuffix } from '../../../lib/core/claim-id.js';
 
 describe('the id of a claim', () => {
   it('contains its process, and keeps at least 96 of its 128 random bits secret', () => {
@@ -36,6 +36,20 @@ describe('the id of a claim', () => {
     expect(claim).toMatch(/^[\w.$-]+:0\.[\w-]{11}:[\w.$-]+$/);
     expect(originOf(claim).method).toBe(word);
   });
+
+  it.each([methodSuffix('A.b'), ''])('ends with the span of its caller, behind %j', (method) => {
+    const trace = `${'0a'.repeat(16)}-${'b1'.repeat(8)}`;
+    const claim = newClaimId(newClientId(), 0, method + traceSuffix(trace));
+    expect(originOf(claim)).toMatchObject({ method: method ? 'A.b' : undefined, trace });
+    expect(originOf(newClaimId(newClientId(), 0, method)).trace).toBeUndefined();
+  });
+
+  it.each([undefined, '', 'a b', `${'0'.repeat(32)}-${'0'.repeat(16)}:x`, `${'0'.repeat(32)} ${'0'.repeat(16)}`])(
+    'contains no span that scripts could misread: %j',
+    (trace) => {
+      expect(traceSuffix(trace)).toBe('');
+    },
+  );
 
   it('keeps a host with dots whole, and an id of another format is read as far as possible', () => {
     expect(originOf('abcdefghijklmnopqrstuv.web-1.eu.example.42:7:A.b')).toEqual({
