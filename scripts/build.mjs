@@ -18,6 +18,7 @@ export const ENTRIES = {
   index: 'lib/index',
   testing: 'lib/testing/index',
   backend: 'conformance/index',
+  otel: 'lib/otel/index',
 };
 
 /** The directories that are compiled; tsconfig.build.json includes the same. */

@@ -13,6 +13,15 @@ const SHARED = 'library';
 const external = (id) => !/^[./]/.test(id) && id !== 'tslib';
 
 /** @type {import('rollup').Plugin} */
+const version = {
+  name: 'version',
+  transform: (code, id) =>
+    id.endsWith('/otel/version.js')
+      ? `export const version = '${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}';`
+      : null,
+};
+
+/** @type {import('rollup').Plugin} */
 const tslib = {
   name: 'tslib',
   resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
@@ -117,7 +126,7 @@ export async function rollUp(modules, entries, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
   await bundle(
     inputs(modules, entries, '.js'),
-    [tslib, lighter, classNames],
+    [tslib, version, lighter, classNames],
     [
       { dir: esm, format: 'es', extension: '.js' },
       { dir: cjs, format: 'cjs', extension: '.js' },

@@ -50,9 +50,9 @@ export function observeLocks(sink: LockSink, options: LockLabelOptions = {}): Lo
   return { read: (gauge) => gauges.read(gauge), stop };
 }
 
-/** The code of a lock error; of another one, such as the reason of the caller's signal, the class. */
+/** The code of a lock error; of another one, such as the reason of the caller's signal, the name. */
 export function errorTypeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '_OTHER';
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && code.startsWith('LOCK_') ? code : error.name;
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string' && code.startsWith('LOCK_')) return code;
+  return typeof name === 'string' ? name : '_OTHER';
 }

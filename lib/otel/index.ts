@@ -1,0 +1,2 @@
+export { instrument, RedisLockInstrumentation } from './instrumentation.js';
+export type { RedisLockInstrumentationConfig } from './config.js';

@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Histogram } from '@opentelemetry/sdk-metrics';
+import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { instruments } from '../../../lib/metrics/instruments.js';
+import { observeLocks } from '../../../lib/metrics/observe-locks.js';
+import { VirtualClient } from '../core/virtual-client.js';
+import { type Point, Telemetry } from './telemetry.js';
+
+/** Another process, as Redis names it. */
+const elsewhere = { id: 'abcdefghij.web-1.4711:1.x:Shop.buy', fencingToken: 7, heldFor: 20 };
+
+afterEach(() => liveConnections.clear());
+
+async function waitFor(v: VirtualClient, key: string): Promise<void> {
+  const { onAcquire } = v.backend;
+  v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere });
+  const waiting = v.acquire(key);
+  await v.clock.advance(100);
+  v.push();
+  await (await waiting).release();
+  v.backend.onAcquire = onAcquire;
+}
+
+describe('the labels of metrics', () => {
+  it('have 200 names in a process, then other', async () => {
+    using telemetry = new Telemetry({ name: (key) => key });
+    const v = new VirtualClient();
+    for (let index = 0; index < 203; index++) await (await v.acquire(`product:${index}`)).release();
+    await v.acquire('product:7');
+    const points = await telemetry.points('redis_lock.wait_time');
+    expect(points).toHaveLength(201);
+    const counts = new Map(points.map(([attributes, value]) => [attributes['redis_lock.name'], value]));
+    expect(counts.get('product:7')).toEqual([0, 2]);
+    expect(counts.get('other')).toEqual([0, 3]);
+  });
+
+  it('have the own names of the application, from the key and what else is known of the lock', async () => {
+    using telemetry = new Telemetry({
+      name: (key, { connection, kind }) => `${kind} ${connection} ${key.split(':')[0]}`,
+    });
+    await new VirtualClient().acquire('product:42');
+    const [[attributes]] = (await telemetry.points('redis_lock.wait_time')) as [Point];
+    expect(attributes['redis_lock.name']).toBe('exclusive default product');
+  });
+
+  it('are the usual ones when the function for names throws, which is one warning and no failed lock', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    using telemetry = new Telemetry({
+      name: () => {
+        throw new Error('no name');
+      },
+    });
+    const v = new VirtualClient();
+    await (await v.acquire('product:42')).release();
+    const points = await telemetry.points('redis_lock.hold_time');
+    expect(points.map(([attributes]) => attributes['redis_lock.name'])).toEqual(['product:*']);
+    expect(warn.mock.calls).toEqual([[expect.objectContaining({ message: 'no name' }), 'RedisLockTelemetryWarning']]);
+    warn.mockRestore();
+  });
+
+  it('name the method that held the lock only when asked', async () => {
+    for (const blockedBy of [false, true]) {
+      using telemetry = new Telemetry({ blockedBy });
+      await waitFor(new VirtualClient(), 'product:42');
+      for (const name of ['redis_lock.wait_time', 'redis_lock.contentions']) {
+        const [[attributes]] = (await telemetry.points(name)) as [Point];
+        expect(attributes['redis_lock.blocked_by']).toBe(blockedBy ? 'Shop.buy' : undefined);
+      }
+    }
+  });
+
+  it('are those of the table, and never a key, host, process or token', async () => {
+    using telemetry = new Telemetry({ blockedBy: true });
+    const v = new VirtualClient();
+    await waitFor(v, 'product:90017');
+    const lock = await v.acquire('product:90018', { lease: 900, renew: true });
+    await v.clock.advance(300);
+    await v.acquire('product:90018', { wait: 0 }).catch(() => undefined);
+    const told = await telemetry.metrics();
+    for (const { descriptor, dataPoints } of told) {
+      const instrument = Object.values(instruments).find(({ name }) => name === descriptor.name);
+      for (const { attributes } of dataPoints) {
+        expect(instrument!.attributes).toEqual(expect.arrayContaining(Object.keys(attributes)));
+        expect(JSON.stringify(attributes)).not.toMatch(/9001|web-1|4711|[0-9]{6}/);
+      }
+    }
+    expect(told.map(({ descriptor }) => descriptor.name)).toContain('redis_lock.renewals');
+    await lock.release();
+  });
+
+  it('of gauges end with their connection', async () => {
+    const v = new VirtualClient();
+    const metrics = observeLocks({ record: () => undefined });
+    const read = () => [...metrics.read(instruments.held)].map(({ value }) => value);
+    const lock = await v.acquire('a');
+    expect(read()).toEqual([1]);
+    await lock.release();
+    expect(read()).toEqual([0]);
+    await v.client.shutdown(0);
+    expect(read()).toEqual([]);
+    metrics.stop();
+  });
+});
+
+describe('the instruments', () => {
+  it('have the units and limits of the table, as advice for histograms', async () => {
+    using telemetry = new Telemetry();
+    const v = new VirtualClient();
+    await (await v.acquire('a')).release();
+    await v.acquire('a');
+    const told = (await telemetry.metrics()).map(({ descriptor: { name, unit }, dataPoints: [point] }) => [
+      name,
+      [unit, (point?.value as Partial<Histogram>).buckets?.boundaries],
+    ]);
+    expect(Object.fromEntries(told)).toEqual({
+      'redis_lock.wait_time': ['s', [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]],
+      'redis_lock.hold_time': ['s', [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800]],
+      'redis_lock.held': ['{lock}', undefined],
+      'redis_lock.waiting': ['{caller}', undefined],
+      'redis_lock.available': ['1', undefined],
+    });
+  });
+});

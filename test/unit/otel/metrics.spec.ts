@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { settled } from '../../support/virtual-clock.js';
+import { unanswered } from '../../support/scripted-backend.js';
+import { VirtualClient } from '../core/virtual-client.js';
+import { Telemetry } from './telemetry.js';
+
+const product = {
+  'redis_lock.name': 'product:*',
+  'redis_lock.connection': 'default',
+  'redis_lock.kind': 'exclusive',
+};
+const outcome = (value: string) => ({ ...product, 'redis_lock.outcome': value });
+/** Another process, as Redis names it. */
+const elsewhere = { id: 'abcdefghij.web-1.4711:1.x:Shop.buy', fencingToken: 7, heldFor: 20 };
+
+let telemetry: Telemetry;
+let v: VirtualClient;
+beforeEach(() => {
+  telemetry = new Telemetry();
+  v = new VirtualClient();
+});
+afterEach(() => {
+  telemetry[Symbol.dispose]();
+  liveConnections.clear();
+});
+
+/** From now on another process holds the locks. */
+const heldElsewhere = (): void => {
+  v.backend.onAcquire = ({ enqueue }) =>
+    enqueue
+      ? { status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere }
+      : { status: 'contended', rest: 500, holder: elsewhere };
+};
+
+describe('OpenTelemetry metrics', () => {
+  it('have the time from the call to the grant, and from the grant to the end of the work, in seconds', async () => {
+    heldElsewhere();
+    const waiting = v.acquire('product:42');
+    await v.clock.advance(300);
+    v.push();
+    const lock = await waiting;
+    await v.clock.advance(2_000);
+    await lock.release();
+    expect(await telemetry.points('redis_lock.wait_time')).toEqual([[outcome('acquired'), [0.3, 1]]]);
+    expect(await telemetry.points('redis_lock.hold_time')).toEqual([[outcome('released'), [2, 1]]]);
+    expect(await telemetry.points('redis_lock.contentions')).toEqual([[product, 1]]);
+    expect(await telemetry.points('redis_lock.handoffs')).toEqual([[{ ...product, 'redis_lock.scope': 'remote' }, 1]]);
+  });
+
+  it('say why a request ended without its lock, with the code of its error', async () => {
+    v = new VirtualClient({ maxWaiters: 1 });
+    heldElsewhere();
+    const abort = new AbortController();
+    const ends = [
+      v.acquire('product:1', { wait: 0 }),
+      v.acquire('product:2', { wait: 200 }),
+      v.acquire('product:3', { signal: abort.signal }),
+    ].map((end) => end.catch(() => undefined));
+    await v.clock.advance(200);
+    abort.abort();
+    await Promise.all(ends);
+    v.backend.onAcquire = () => Promise.reject(unanswered());
+    await v.acquire('product:4').catch(() => undefined);
+    const points = await telemetry.points('redis_lock.wait_time');
+    expect(
+      points.map(([attributes]) => [attributes['redis_lock.outcome'], attributes['error.type']]).toSorted(),
+    ).toEqual([
+      ['contended', 'LOCK_CONTENDED'],
+      ['queue_full', 'LOCK_QUEUE_FULL'],
+      ['timeout', 'LOCK_WAIT_TIMEOUT'],
+      ['unavailable', 'LOCK_UNAVAILABLE'],
+    ]);
+  });
+
+  it('show a request that its caller aborted', async () => {
+    heldElsewhere();
+    const abort = new AbortController();
+    const waiting = v.acquire('product:1', { signal: abort.signal }).catch(() => undefined);
+    await settled();
+    abort.abort();
+    await waiting;
+    const attributes = { ...outcome('aborted'), 'error.type': 'AbortError' };
+    expect(await telemetry.points('redis_lock.wait_time')).toMatchObject([[attributes, [0, 1]]]);
+  });
+
+  it('do not count the steps of a call for several names that its caller does not see', async () => {
+    let isFree = false;
+    v.backend.onAcquire = ({ name, lease }) =>
+      name === 'b' && !isFree ? ((isFree = true), { status: 'contended', rest: 500 }) : v.backend.grant(lease);
+    await v.acquireAll(['a', 'b']);
+    const points = await telemetry.points('redis_lock.wait_time');
+    expect(
+      points.map(([attributes, value]) => [attributes['redis_lock.name'], attributes['redis_lock.outcome'], value]),
+    ).toEqual([
+      ['a', 'acquired', [0, 1]],
+      ['b', 'acquired', [0, 1]],
+    ]);
+  });
+
+  it('count hand-offs inside the process apart from those to another one', async () => {
+    const [first, second] = [v.acquire('product:1'), v.acquire('product:1')];
+    await (await first).release();
+    const third = v.acquire('product:1');
+    await (await second).release();
+    await third;
+    expect(await telemetry.points('redis_lock.handoffs')).toEqual([[{ ...product, 'redis_lock.scope': 'local' }, 1]]);
+  });
+
+  it('count lost locks by reason, and show their holds as lost', async () => {
+    const lock = await v.acquire('product:42', { lease: 1_000 });
+    await v.clock.advance(1_500);
+    expect(await telemetry.points('redis_lock.lost')).toEqual([[{ ...product, 'redis_lock.reason': 'expired' }, 1]]);
+    await lock.release();
+    expect(await telemetry.points('redis_lock.hold_time')).toEqual([[outcome('lost'), [1.5, 1]]]);
+  });
+
+  it('count renewals, and have what was left of the lease at their reply, in seconds', async () => {
+    await v.acquire('product:42', { lease: 900, renew: true });
+    await v.clock.advance(300);
+    v.backend.onRenew = (all) => all.map(() => 'unanswered');
+    await v.clock.advance(300);
+    expect(await telemetry.points('redis_lock.renewals')).toEqual([
+      [outcome('renewed'), 1],
+      [outcome('unanswered'), 1],
+    ]);
+    // 900 ms less what the clocks may differ (0.9 ms of drift, 2 ms), a third of it gone.
+    expect(await telemetry.points('redis_lock.lease.left')).toEqual([
+      [outcome('renewed'), [0.5971, 1]],
+      [outcome('unanswered'), [0.5971, 1]],
+    ]);
+  });
+
+  it('show what the process holds and waits for now, and 0 for a name whose locks are free again', async () => {
+    const [first, second, third] = ['product:1', 'product:1', 'product:2'].map((key) => v.acquire(key));
+    await Promise.all([first, third]);
+    const gauges = async () => ({
+      held: await telemetry.points('redis_lock.held'),
+      waiting: await telemetry.points('redis_lock.waiting'),
+    });
+    expect(await gauges()).toEqual({ held: [[product, 2]], waiting: [[product, 1]] });
+    await (await first!).release();
+    await (await second!).release();
+    await (await third!).release();
+    expect(await gauges()).toEqual({ held: [[product, 0]], waiting: [[product, 0]] });
+  });
+
+  it('show whether each server of a connection is available', async () => {
+    const servers = [
+      ['a:6379', true],
+      ['b:6379', false],
+    ];
+    Object.assign(v.backend, { availability: () => servers });
+    const server = (address: string) => ({ 'redis_lock.connection': 'default', 'redis_lock.server': address });
+    expect(await telemetry.points('redis_lock.available')).toEqual([
+      [server('a:6379'), 1],
+      [server('b:6379'), 0],
+    ]);
+  });
+
+  it('count locks that were released by force', async () => {
+    const holders = [{ ...elsewhere, leaseLeft: 100, state: 'held', permits: 1 }];
+    Object.assign(v.backend, {
+      inspect: async () => ({ kind: 'exclusive', limit: undefined, holders, waiters: [] }),
+      revoke: async () => [elsewhere.id],
+    });
+    await v.client.views.forceRelease('product:42');
+    expect(await telemetry.points('redis_lock.force_releases')).toEqual([[product, 1]]);
+  });
+});
