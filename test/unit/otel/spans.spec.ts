@@ -79,6 +79,18 @@ describe('the span of a wait', () => {
     ]);
   });
 
+  it('links to that one of several present holders that the reply names', async () => {
+    using telemetry = new Telemetry();
+    const v = new VirtualClient();
+    const take = (name: string) => telemetry.request(name, () => v.acquire('seats', { limit: 2, wait: 0 }));
+    const { fencingToken } = await take('first');
+    await take('second');
+    v.backend.onAcquire = () => ({ status: 'contended', rest: 500, holder: { ...elsewhere, fencingToken } });
+    await take('third').catch(() => undefined);
+    const [link] = telemetry.span('lock wait seats').links;
+    expect(link!.context).toEqual(telemetry.span('first').spanContext());
+  });
+
   it('is not there for a free lock, except with spans: all', async () => {
     for (const spans of [undefined, 'contended', 'none', 'all'] as const) {
       using telemetry = new Telemetry({ spans });
