@@ -26,7 +26,7 @@ const NEST = [
   '@nestjs/websockets',
 ];
 /** What the applications use beside it. */
-const OTHERS = ['@types/node', '@types/ws', 'reflect-metadata', 'rxjs', 'ws'];
+const OTHERS = ['@opentelemetry/api', '@types/node', '@types/ws', 'reflect-metadata', 'rxjs', 'ws'];
 
 /** The two lines of Nest, each with the ioredis of its time. */
 export const LINES = {

@@ -15,7 +15,14 @@ import { root, runNode, seconds } from '../../scripts/run.mjs';
 import { App, dependenciesOf, LINES } from './app.mjs';
 import { BUNDLERS, bundlerChecks } from './bundlers.mjs';
 import { changesetsBecomeTheChangelog } from './releases.mjs';
-import { exportsExist, onlyIntendedFiles, othersLoadOnDemand, pack, smallEnough } from './tarball.mjs';
+import {
+  exportsExist,
+  onlyIntendedFiles,
+  othersLoadOnDemand,
+  pack,
+  smallEnough,
+  telemetryLoadsNothing,
+} from './tarball.mjs';
 import { tableIsComplete } from './versions-table.mjs';
 
 const result = { passed: 0, failed: 0, skipped: 0 };
@@ -129,6 +136,7 @@ try {
     await check('only intended files are published', () => onlyIntendedFiles(packed));
     await check('every exported path is published', () => exportsExist(packed));
     await check('an application without a cluster or a quorum loads no code of them', othersLoadOnDemand);
+    await check('the set-up of OpenTelemetry loads no Nest and no ioredis', telemetryLoadsNothing);
     await check('the tarball has at most 260 kB and 40 files', () => smallEnough(packed));
     await check('publint finds nothing', wellFormed);
     await check('arethetypeswrong finds nothing', () => typesResolve(tarball));

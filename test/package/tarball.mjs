@@ -46,6 +46,21 @@ export function exportsExist({ files }) {
   if (missing.length > 0) throw new Error(`exported but not in the tarball: ${missing.join(', ')}`);
 }
 
+/** An SDK has to be set up before the application loads what it instruments: Nest, ioredis. */
+export function telemetryLoadsNothing() {
+  for (const format of ['esm', 'cjs']) {
+    const loaded = new Set(['./otel.js']);
+    for (const file of loaded) {
+      const code = file.startsWith('.') ? readFileSync(join(root, 'dist', format, file), 'utf8') : '';
+      for (const [, name = ''] of code.matchAll(/(?:^import .* from |\brequire\()'([^']+)'/gm)) loaded.add(name);
+    }
+    const foreign = [...loaded].filter(
+      (name) => name === './library.js' || !/^(\.|node:|@opentelemetry\/api$)/.test(name),
+    );
+    if (foreign.length > 0) throw new Error(`dist/${format}/otel.js loads ${foreign.join(', ')}`);
+  }
+}
+
 /** The file that every application loads. */
 export function othersLoadOnDemand() {
   for (const format of ['esm', 'cjs']) {

@@ -3,6 +3,7 @@ test.each([
   ['nestjs-redis-lock', /dist[\\/]cjs[\\/]index\.js$/],
   ['nestjs-redis-lock/testing', /dist[\\/]cjs[\\/]testing\.js$/],
   ['nestjs-redis-lock/backend', /dist[\\/]cjs[\\/]backend\.js$/],
+  ['nestjs-redis-lock/otel', /dist[\\/]cjs[\\/]otel\.js$/],
 ])('a CommonJS jest suite loads the CommonJS build of %s', (path, file) => {
   expect(require.resolve(path)).toMatch(file);
   expect(require(path)).toBeDefined();

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 
 const isName = (name) => !['default', '__esModule', 'module.exports'].includes(name);
 
-for (const path of ['nestjs-redis-lock', 'nestjs-redis-lock/testing', 'nestjs-redis-lock/backend']) {
+for (const subpath of ['', '/testing', '/backend', '/otel']) {
+  const path = `nestjs-redis-lock${subpath}`;
   const imported = await import(path);
   const required = createRequire(import.meta.url)(path);
   const names = [...new Set([...Object.keys(imported), ...Object.keys(required)])].filter(isName);
