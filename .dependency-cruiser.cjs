@@ -54,6 +54,21 @@ module.exports = {
       { path: '^lib/backends/[^/]+/', pathNot: '^lib/backends/$1/' },
     ),
     error(
+      'telemetry-loads-nothing',
+      'An SDK is set up before the application loads what it instruments: telemetry knows the channels by name, and types.',
+      { path: '^lib/(metrics|otel)/' },
+      {
+        pathNot: ['^lib/(metrics|otel)/', '^(node:)?diagnostics_channel$', npm('@opentelemetry/api')],
+        dependencyTypesNot: ['type-only'],
+      },
+    ),
+    error(
+      'nobody-imports-telemetry',
+      'Locks know of channels only.',
+      { path: '^lib/', pathNot: '^lib/(metrics|otel)/' },
+      { path: '^lib/(metrics|otel)/' },
+    ),
+    error(
       'nobody-imports-testing',
       "What is for tests stays out of the package's own paths.",
       { path: '^lib/', pathNot: '^lib/testing/' },
