@@ -44,7 +44,7 @@ subscribe('nestjs-redis-lock:contended', () => process.send?.({ contended: true 
 class Shop {
   private isFirst = process.env['HOLDS'] === 'true';
 
-  @DistributedLock({ key: 'product:#{id}', lease: '600ms', renew: true })
+  @DistributedLock({ key: 'product:#{id}', lease: '3s', renew: true })
   async buy(id: string): Promise<string | null> {
     if (this.isFirst) {
       this.isFirst = false;
