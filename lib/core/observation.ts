@@ -121,8 +121,9 @@ export class Observation implements LiveConnection {
   /** @param request left out for an adopted lock */
   holdStarts(hold: Hold, request?: LockAcquireContext): void {
     if (!channels.hold.hasSubscribers) return;
+    const { key, name, connection, kind, where } = request ?? this.subjectOf(hold.name, hold.options);
     hold.context = {
-      ...this.subjectOf(hold.name, hold.options),
+      ...{ key, name, connection, kind, where },
       fencingToken: hold.fencingToken,
       request,
       run: undefined,
