@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -276,16 +276,11 @@ describe('a Redis that replies late or never', () => {
 });
 
 describe('Redis', () => {
-  let admin: Redis;
-  beforeAll(() => {
-    admin = connectTo(url);
-  });
-  afterAll(() => {
-    admin.disconnect();
-  });
-
   it('that forgot the scripts gets them again, without an effect on callers', async () => {
-    await using a = await Engine.start({ redis: url });
+    // A server of its own: other tests run at the same time.
+    await using server = await startRedis();
+    await using admin = connectTo(server.url);
+    await using a = await Engine.start({ redis: server.url });
     const name = unique();
     await admin.script('FLUSH');
     const lock = await a.acquire(name);
