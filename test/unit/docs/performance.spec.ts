@@ -67,7 +67,10 @@ const claims: Record<string, string[]> = {
     `and ${manyFlows.map((table) => round(cell(table, '× best peer'), 1)).join(' and ')} times that of the best other library.`,
     `Redis spends ${manyFlows.map((table) => round(toHand(table, 'Redis CPU µs'), 2)).join(' and ')} of the CPU time`,
     `and the client ${manyFlows.map((table) => round(toHand(table, 'client CPU µs'), 2)).join(' and ')}.`,
-    `takes ${['1 flow', ...manyFlows].map((table) => round(toHand(table, 'p99 ms'), 2)).join(', ').replace(/, (?=[^,]*$)/, ' and ')} of the time of the slowest one by hand`,
+    `takes ${['1 flow', ...manyFlows]
+      .map((table) => round(toHand(table, 'p99 ms'), 2))
+      .join(', ')
+      .replace(/, (?=[^,]*$)/, ' and ')} of the time of the slowest one by hand`,
     `${one('× by hand')} of the rate by hand, and ${one('× best peer')} of that of the best other library. Our target was 0.95;`,
     `${round(1000 / one('cycles/s'), 2)} ms on this machine`,
     `Redis computes ${round(one('Redis CPU µs'), 0)} µs a cycle instead of ${round(one('Redis CPU µs', 'by hand'), 0)}`,
