@@ -10,6 +10,7 @@ import { decorated } from './scenarios/decorated.js';
 import { hotName } from './scenarios/hot-name.js';
 import { hotProcesses } from './scenarios/hot-processes.js';
 import { imports } from './scenarios/imports.js';
+import { observed } from './scenarios/observed.js';
 import { quorum } from './scenarios/quorum.js';
 import { names } from './scenarios/names.js';
 import { relay } from './scenarios/relay.js';
@@ -28,6 +29,7 @@ const scenarios: readonly Scenario[] = [
   names,
   crash,
   decorated,
+  observed,
   quorum,
   imports,
 ];

@@ -2,6 +2,7 @@ import type { Driver } from './driver.js';
 import { floor } from './floor.js';
 import { asyncMutex, noLock } from './in-process.js';
 import { nestRedlock, nestRedlockTuned } from './nest-redlock.js';
+import { withMetrics, withTraces } from './observed.js';
 import { ours, oursStrict } from './ours.js';
 import { oursQuorum, redlockQuorum, redlockQuorumTuned, semaphoreQuorum, semaphoreQuorumTuned } from './quorum.js';
 import { redisSemaphore } from './redis-semaphore.js';
@@ -39,7 +40,7 @@ export const overQuorum: readonly Driver[] = [
 ];
 
 /** In the order of the tables. */
-export const drivers: readonly Driver[] = [...onOneServer, ...overQuorum];
+export const drivers: readonly Driver[] = [...onOneServer, withMetrics, withTraces, ...overQuorum];
 
 /** Drivers that have their own setting only for waiting are left out of scenarios without waiting. */
 export const uncontended = onOneServer.filter((driver) => !driver.contendedOnly);
