@@ -9,6 +9,13 @@ import { root } from './run.mjs';
 /** The file with what the entries share; it shows in stack traces. */
 const SHARED = 'library';
 
+/**
+ * Modules that lie there though the main entry does not load them. Without the first one, the file of quorums is smaller than the window of
+ * gzip (32 kB): in the tarball both formats of a file are neighbours, and the second one takes no room. The second one would be a file of
+ * its own.
+ */
+const SHARED_TOO = ['lib/backends/quorum/quorum-answers', 'lib/testing/testing.messages'];
+
 /** Packages stay imports; tslib alone, which holds the helpers of decorators, becomes part of the output. @param {string} id */
 const external = (id) => !/^[./]/.test(id) && id !== 'tslib';
 
@@ -49,14 +56,15 @@ const lighter = {
       onToken: ({ type, start, end }) => type.label === 'template' && templates.push([start, end]),
     });
     const isInTemplate = (/** @type {number} */ at) => templates.some(([from, to]) => from <= at && at < to);
+    const isLineStart = (/** @type {number} */ at) => at === 0 || code[at - 1] === '\n';
     let text = '';
     let at = 0;
     for (const [from, to] of [...comments, /** @type {const} */ ([code.length, code.length])]) {
       const begin = at;
       const piece = code
         .slice(begin, from)
-        .replaceAll(/(?<=\n)(?: {4})+/g, (spaces, /** @type {number} */ offset) =>
-          isInTemplate(begin + offset) ? spaces : '\t'.repeat(spaces.length / 4),
+        .replaceAll(/(?<=^|\n)(?: {4})+/g, (spaces, /** @type {number} */ offset) =>
+          isLineStart(begin + offset) && !isInTemplate(begin + offset) ? '\t'.repeat(spaces.length / 4) : spaces,
         );
       const isWholeLine = /(^|\n)\s*$/.test(piece) && code[to] === '\n';
       text += from === code.length ? piece : isWholeLine ? piece.replace(/[ \t]*$/, '') : piece.trimEnd();
@@ -91,10 +99,11 @@ const inputs = (modules, entries, extension) =>
 
 /**
  * @param {Record<string, string>} input by the names of the published files
+ * @param {string[]} shared modules that belong to the file with what the entries share; what they import does, too
  * @param {import('rollup').Plugin[]} plugins
  * @param {{ dir: string, format: 'es' | 'cjs', extension: '.js' | '.d.ts' }[]} outputs
  */
-async function bundle(input, plugins, outputs) {
+async function bundle(input, shared, plugins, outputs) {
   const bundled = await rollup({
     input,
     external,
@@ -110,7 +119,7 @@ async function bundle(input, plugins, outputs) {
       entryFileNames: `[name]${extension}`,
       chunkFileNames: `[name]${extension}`,
       // All that the main entry loads. The other entries import it from there.
-      manualChunks: { [SHARED]: [input['index'] ?? ''] },
+      manualChunks: { [SHARED]: shared },
       minifyInternalExports: false,
       hoistTransitiveImports: false,
     });
@@ -124,8 +133,10 @@ async function bundle(input, plugins, outputs) {
  */
 export async function rollUp(modules, entries, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
+  const sources = inputs(modules, entries, '.js');
   await bundle(
-    inputs(modules, entries, '.js'),
+    sources,
+    [sources['index'] ?? '', ...SHARED_TOO.map((file) => join(modules, `${file}.js`))],
     [tslib, version, lighter, classNames],
     [
       { dir: esm, format: 'es', extension: '.js' },
@@ -135,6 +146,7 @@ export async function rollUp(modules, entries, target) {
   const declarations = inputs(modules, entries, '.d.ts');
   await bundle(
     declarations,
+    [declarations['index'] ?? ''],
     [dts({ tsconfig: join(root, 'tsconfig.build.json') }), classNames],
     [{ dir: cjs, format: 'es', extension: '.d.ts' }],
   );
