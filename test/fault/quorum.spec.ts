@@ -95,6 +95,8 @@ describe('a quorum of three', () => {
     const { validUntil } = LockHandle.holdOf(held);
     await until('a renewal by two servers', () => LockHandle.holdOf(held).validUntil > validUntil);
     const waiting = new Outcome(well.acquire(name, { wait: '20s' }));
+    let served: boolean | undefined;
+    held.signal.addEventListener('abort', () => (served = waiting.settled));
     proxies[1]!.swallow();
     const refused = await rejection(cut.acquire(uniqueName()));
     expect(refused).toMatchObject({ name: 'QuorumNotReachedError', code: 'LOCK_UNAVAILABLE' });
@@ -105,7 +107,8 @@ describe('a quorum of three', () => {
     ]);
     await until('the holder knows of the loss', () => held.signal.aborted);
     expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
-    expect(waiting.settled).toBe(false);
+    // At the moment of the loss: on a busy machine this test goes on later.
+    expect(served).toBe(false);
     await until('the other client has it', () => waiting.settled);
     expect(waiting.value!.fencingToken).toBeGreaterThan(held.fencingToken);
     await Promise.all(proxies.map((proxy) => proxy.heal()));
