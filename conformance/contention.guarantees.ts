@@ -1,5 +1,6 @@
 import type { AcquireReply, LockDemand, PresentHolder } from '../lib/core/lock-backend.js';
-import { methodSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
+import { callerSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
+import { callerOf } from '../lib/core/describe.js';
 import { lockDefaults } from '../lib/core/options.js';
 import type { LockHolder, LockNotAcquiredError } from '../lib/errors/lock-errors.js';
 import type { BackendBench } from './backend-bench.js';
@@ -129,27 +130,28 @@ export function refusedCallers(bench: ClientBench): void {
       () => Promise.reject(new Error('the lock was granted')),
       (error: LockNotAcquiredError) => error,
     );
-  const expectHolder = (error: LockNotAcquiredError, by: Member, method: string | undefined): void => {
+  const expectHolder = (error: LockNotAcquiredError, by: Member, work: { method?: string; label?: string }): void => {
     const { holder } = error;
-    expect(holder).toMatchObject({ host: here.host, pid: process.pid, method });
+    const { method, label } = work;
+    expect(holder).toMatchObject({ host: here.host, pid: process.pid, method, label });
     const claims = by.backend.acquires.map(({ id }) => id);
     expect(claims.some((id) => id.startsWith(holder!.client))).toBe(true);
     expect(error.message.includes(described(holder!))).toBe(true);
     // The claim gives access to the lock.
     for (const id of claims) expect(JSON.stringify([error, error.message]).includes(id.slice(0, 10))).toBe(false);
   };
-  const where = 'Report.daily';
-  const reported = { ...lockDefaults, where, method: methodSuffix(where) };
+  const [where, label] = ['Report.daily', "import 4711: 'ü' 100 %"];
+  const reported = { ...lockDefaults, where, label, callerSuffix: callerSuffix(where, label) };
 
   describe('a caller that does not get the lock', () => {
-    it('learns which method and process hold it, and for how long: in the error and its message', async () => {
+    it('learns which method and process hold it, with which label and for how long: in the error and its message', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
       const lock = await a.client.acquire(name, { ...reported, fairness: bench.fairness });
       for (const refused of [b, a]) {
         const error = await refusalOf(refused.acquire(name, { wait: 0 }));
         expect(error.code).toBe('LOCK_CONTENDED');
-        expectHolder(error, a, where);
+        expectHolder(error, a, { method: where, label });
         if (capabilities.fifo) expect(error.holder).toMatchObject({ fencingToken: lock.fencingToken });
       }
     });
@@ -160,25 +162,27 @@ export function refusedCallers(bench: ClientBench): void {
       await a.client.acquire(name, { ...reported, fairness: bench.fairness });
       const error = await refusalOf(b.acquire(name, { wait: 60 }));
       expect(error.code).toBe('LOCK_WAIT_TIMEOUT');
-      expectHolder(error, a, where);
+      expectHolder(error, a, { method: where, label });
     });
 
     it('learns it for a shared lock', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      await a.acquire(name, { shared: true });
-      expectHolder(await refusalOf(b.acquire(name, { wait: 0 })), a, undefined);
+      await a.acquire(name, { shared: true, label });
+      expectHolder(await refusalOf(b.acquire(name, { wait: 0 })), a, { label });
     });
 
     if (!capabilities.permits) return;
     it('learns it for permits', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      await a.acquire(name, { limit: 1 });
-      expectHolder(await refusalOf(b.acquire(name, { limit: 1, wait: 0 })), a, undefined);
+      await a.acquire(name, { limit: 1, label });
+      expectHolder(await refusalOf(b.acquire(name, { limit: 1, wait: 0 })), a, { label });
     });
   });
 }
 
-const described = ({ method, host, pid, heldFor }: LockHolder): string =>
-  `held by ${method === undefined ? '' : `${method} (`}${host}, process ${pid}${method === undefined ? '' : ')'}, for ${heldFor} ms`;
+const described = ({ method, label, host, pid, heldFor }: LockHolder): string => {
+  const by = callerOf(method, label)!;
+  return `held by ${by} (${host}, process ${pid}), for ${heldFor} ms`;
+};

@@ -1,3 +1,4 @@
+import { originOf } from '../lib/core/claim-id.js';
 import { type AdoptOptions, lockDefaults, resolveAdoption } from '../lib/core/options.js';
 import { readTicket, type TicketHold } from '../lib/core/ticket.js';
 import type { Lock } from '../lib/core/lock.js';
@@ -128,9 +129,13 @@ const adopted = ({ client }: Member, ticket: string): Promise<Lock> => client.ad
 
 /** A lock that is taken in one process and finished in another. */
 export function handingOver(bench: ClientBench): void {
-  const { describe, it, join, unique } = bench;
+  const { describe, it, join, unique, capabilities } = bench;
   const adopt = ({ client }: Member, ticket: string, options?: AdoptOptions): Promise<Lock> =>
     client.adopt(readTicket(ticket), resolveAdoption(options, lockDefaults));
+
+  /** How views show a client. */
+  const idOf = (member: Member, name: string): string =>
+    originOf(member.backend.adoptions.findLast((call) => call.name === name)!.id).client;
 
   describe('a lock that is handed over', () => {
     it('continues in the other process with the same token, and no other caller gets it in between', async () => {
@@ -149,6 +154,23 @@ export function handingOver(bench: ClientBench): void {
       expect((await next).fencingToken).toBeGreaterThan(lock.fencingToken);
       expect(signal.aborted).toBe(false);
       expect([a, b].flatMap(({ log }) => log.lines)).toEqual([]);
+    });
+
+    it('keeps the label of its call, unless the adoption has another one', async () => {
+      if (!capabilities.views) return;
+      const [a, b, c] = [await join(), await join(), await join()];
+      const labels = async (name: string) =>
+        (await c.client.views.inspect(name)).holders.map(({ label, client }) => [label, client === idOf(b, name)]);
+      for (const [options, label] of [
+        [{}, 'import 4711: ü'],
+        [{ label: 'second half' }, 'second half'],
+      ] as const) {
+        const name = unique();
+        const lock = await a.acquire(name, { label: 'import 4711: ü' });
+        const there = await adopt(b, await lock.export(), options);
+        expect(await labels(name)).toEqual([[label, true]]);
+        await there.release();
+      }
     });
 
     it('gives the owner of its ticket no access to other locks of its process', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { callerSuffix } from '../lib/core/claim-id.js';
 import {
   type AcquireReply,
   type ClaimRef,
@@ -59,7 +60,15 @@ export class Party implements AsyncDisposable {
   }
 
   claim(name: string): ClaimRef {
-    return { name, id: `${this.id}:${(this.claims++).toString(36)}` };
+    const count = this.claims++;
+    // Some with a method, some with a label: all that a client may put into an id.
+    const caller = [
+      '',
+      callerSuffix('Report.daily'),
+      callerSuffix(undefined, 'import 4711: ü%'),
+      callerSuffix('A.b', 'c'),
+    ];
+    return { name, id: `${this.id}:${count.toString(36)}${caller[count % caller.length]}` };
   }
 
   async ask(claim: ClaimRef, ask?: Ask): Promise<AcquireReply> {

@@ -1,4 +1,4 @@
-import { methodSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
+import { callerSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
 import { lockDefaults } from '../lib/core/options.js';
 import type { BackendBench } from './backend-bench.js';
 import { aborted, type ClientBench, type Member } from './client-bench.js';
@@ -138,18 +138,30 @@ export function views(bench: ClientBench): void {
       expect(first!.waited).toBeGreaterThanOrEqual(second!.waited);
     });
 
-    it('shows the method that requested the lock, and in its own process the method that has it now', async () => {
+    it('shows the method that requested the lock, and in its own process the one that has it now; with their labels', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();
-      const call = (where: string) => a.client.acquire(name, { ...lockDefaults, where, method: methodSuffix(where) });
-      const first = await call('Report.daily');
-      const second = call('Report.weekly');
-      const methods = async ({ client }: Member) => (await client.views.inspect(name)).holders.map((one) => one.method);
-      expect(await methods(b)).toEqual(['Report.daily']);
+      const call = (where: string, label: string) =>
+        a.client.acquire(name, { ...lockDefaults, where, label, callerSuffix: callerSuffix(where, label) });
+      const first = await call('Report.daily', 'import 1');
+      const second = call('Report.weekly', 'import 2');
+      const works = async ({ client }: Member) =>
+        (await client.views.inspect(name)).holders.map(({ method, label }) => [method, label]);
+      expect(await works(b)).toEqual([['Report.daily', 'import 1']]);
       await first.release();
       const lock = await second;
-      expect(await methods(a)).toEqual(['Report.weekly']);
+      expect(await works(a)).toEqual([['Report.weekly', 'import 2']]);
       expect((await a.client.views.inspect(name)).holders[0]).toMatchObject({ fencingToken: lock.fencingToken });
+    });
+
+    it('shows the label of each holder and waiter', async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const labels = ["import 4711: 'a'\n{test} 100 %", 'ü'.repeat(100)];
+      await a.acquire(name, { label: labels[0] });
+      await b.queue(name, { label: labels[1] });
+      const { holders, waiters } = await b.client.views.inspect(name);
+      expect([...holders, ...waiters].map(({ label }) => label)).toEqual(labels);
     });
 
     it('of a free lock is empty, and keeps no caller from taking it', async () => {
@@ -199,13 +211,19 @@ export function views(bench: ClientBench): void {
       const a = await join();
       const name = unique();
       const where = 'Report.daily';
-      const lock = await a.client.acquire(name, { ...lockDefaults, where, method: methodSuffix(where) });
+      const label = 'import 4711';
+      const lock = await a.client.acquire(name, {
+        ...lockDefaults,
+        where,
+        label,
+        callerSuffix: callerSuffix(where, label),
+      });
       expect(await a.client.views.forceRelease(name)).toBe(true);
       expect(lock.isHeld).toBe(false);
       expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
       const warnings = a.log.lines.filter((line) => line.startsWith('warn'));
       expect(warnings).toHaveLength(1);
-      for (const part of [name, here.host!, `process ${process.pid}`, 'Report.daily'])
+      for (const part of [name, here.host!, `process ${process.pid}`, "Report.daily 'import 4711'"])
         expect(warnings[0]!.includes(part)).toBe(true);
     });
 

@@ -55,7 +55,7 @@ async function load() {
 }
 
 /** Values for parameters that are no text. @type {Record<string, unknown>} */
-const objects = { holder: { method: '‹method›', host: '‹host›', pid: '‹pid›', heldFor: '‹ms›' } };
+const objects = { holder: { method: '‹method›', label: '‹label›', host: '‹host›', pid: '‹pid›', heldFor: '‹ms›' } };
 
 /** The text of the comment above a node, on one line. @param {ts.Node} node */
 function commentOf(node) {
@@ -121,7 +121,7 @@ async function pageText() {
     '<!-- Written by scripts/write-messages.mjs. Do not edit: run npm run docs:messages. -->',
     'Every message of this library, generated from its code. `‹…›` stands for what is filled in. Match on `code`, never on messages: [errors](errors.md).',
     'A message about a decorated method has its place in front: `@DistributedLock on TicketOffice.buy: …` when the class is loaded, `TicketOffice.buy: …` at a call; ' +
-      'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`. `‹where›` is class and method of a decorated method; for a call of the service it is left out.',
+      'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`. `‹where›` is class and method of a decorated method, and the label of the call (option label); without both it is left out.',
     ...sections,
   ].join('\n\n');
   return `${text}\n`;

@@ -1,5 +1,6 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
+import { callerOf } from './describe.js';
 import type { LinkedListMember } from './linked-list.js';
 import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
@@ -37,6 +38,11 @@ export class Caller implements LinkedListMember<Caller> {
     readonly reject: (reason: unknown) => void,
   ) {
     this.calledAt = options.calledAt ?? clock.now();
+  }
+
+  /** For messages: class and method, and the label of the call. */
+  get name(): string | undefined {
+    return callerOf(this.options.where, this.options.label);
   }
 
   get giveUpAt(): number {

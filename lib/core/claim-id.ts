@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { callerOf } from './describe.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */
 const shown = 5;
@@ -22,7 +23,7 @@ let nextSecret = 0;
 /**
  * The id of a claim, never used twice. A ticket shows one to its bearer, who must not be able to guess the others of the same process: so a
  * secret follows the count.
- * @param suffix as from `methodSuffix`, `traceSuffix`, or both in this order
+ * @param suffix as from `callerSuffix`, `traceSuffix`, or both in this order
  */
 export function newClaimId(clientId: string, count: number, suffix: string): string {
   if (nextSecret >= secrets.length) {
@@ -35,9 +36,10 @@ export function newClaimId(clientId: string, count: number, suffix: string): str
   return `${clientId}:` + `${count.toString(36)}.${secret}${suffix}`;
 }
 
-/** The part of a claim's id that names the method. */
-export function methodSuffix(where: string): string {
-  return `:${wordOf(where, 100)}`;
+/** The part of a claim's id that names the caller: `:Class.method`, and `:label` behind it. */
+export function callerSuffix(where: string | undefined, label?: string): string {
+  const method = where === undefined ? '' : wordOf(where, 100);
+  return label === undefined ? `:${method}` : `:${method}:${encoded(label)}`;
 }
 
 const spanIds = /^[\da-f]{32}-[\da-f]{16}$/;
@@ -54,23 +56,33 @@ export interface ClaimOrigin {
   readonly pid: number | undefined;
   /** Class and method; undefined for a call of the service. */
   readonly method: string | undefined;
+  /** The option `label` of the call. */
+  readonly label: string | undefined;
   /** As from `traceSuffix`. */
   readonly trace?: string | undefined;
 }
 
-/** @param claim `clientId:n.secret`, with `:Class.method` and `:trace` behind it where they are known; other forms of ids give less. */
+/** @param claim `clientId:n.secret`, with `callerSuffix` and `traceSuffix` behind it; other forms of ids give less. */
 export function originOf(claim: string): ClaimOrigin {
   const [client = '', , ...words] = claim.split(':');
   const trace = spanIds.test(words.at(-1) ?? '') ? words.pop() : undefined;
-  const [method] = words;
+  const [method, label] = words;
   const [, random = client, host, pid] = /^([^.]+)\.(.+)\.(\d+)$/.exec(client) ?? [];
-  return { client: random.slice(0, shown), host, pid: pid === undefined ? undefined : Number(pid), method, trace };
+  return {
+    client: random.slice(0, shown),
+    host,
+    pid: pid === undefined ? undefined : Number(pid),
+    method: method || undefined,
+    label: label === undefined ? undefined : decoded(label),
+    trace,
+  };
 }
 
-/** The same for a line in the log: `ReportService.build (web-1, process 4711)`. */
-export function describeProcess({ client, host, pid, method }: ClaimOrigin): string {
+/** The same for a line in the log: `ReportService.build 'import 4711' (web-1, process 4711)`. */
+export function describeProcess({ client, host, pid, method, label }: ClaimOrigin): string {
   const process = host === undefined ? `client ${client}` : `${host}, process ${pid}`;
-  return method === undefined ? process : `${method} (${process})`;
+  const caller = callerOf(method, label);
+  return caller === undefined ? process : `${caller} (${process})`;
 }
 
 /** A text without the ids of claims in it: they give access to locks. */
@@ -79,4 +91,18 @@ export const withoutClaims = (text: string): string => text.replaceAll(/[\w.$-]+
 /** Backends split ids at ':' and at spaces, and operators read them. */
 function wordOf(text: string, most: number): string {
   return text.replaceAll(/[^\w.$-]/g, '_').slice(0, most) || '_';
+}
+
+/** Any text as one such word. Without '-': it is no `traceSuffix`. */
+function encoded(label: string): string {
+  return encodeURIComponent(label).replaceAll(/[!'()*~-]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+}
+
+/** Undefined for a word of another origin. */
+function decoded(word: string): string | undefined {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return undefined;
+  }
 }

@@ -8,6 +8,12 @@ export function printable(text: string): string {
   return `'${escaped.length > 120 ? `${escaped.slice(0, 119).replace(/[\ud800-\udbff]$/, '')}…` : escaped}'`;
 }
 
+/** A caller in front of a message: its method, and the label of its call. `ReportService.build 'import 4711'` */
+export function callerOf(where: string | undefined, label: string | undefined): string | undefined {
+  if (label === undefined) return where;
+  return where === undefined ? printable(label) : `${where} ${printable(label)}`;
+}
+
 function escape(character: string): string {
   const code = character.codePointAt(0)!.toString(16);
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;

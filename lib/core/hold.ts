@@ -2,6 +2,7 @@ import type { LockHoldContext } from '../diagnostics/channels.js';
 import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
+import { callerOf } from './describe.js';
 import type { DueMember } from './due-heap.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
@@ -84,9 +85,9 @@ export class Hold implements DueMember {
     return this.terms.lease;
   }
 
-  /** Class and method that hold it, for messages. */
-  get where(): string | undefined {
-    return this.terms.where;
+  /** Class and method that hold it, and the label of the call. */
+  get caller(): string | undefined {
+    return callerOf(this.terms.where, this.terms.label);
   }
 
   /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */
@@ -135,7 +136,7 @@ export class Hold implements DueMember {
 
   /** The backend did not know the claim when it was released: another holder may have worked. */
   endedByOthers(): void {
-    this.loss = lostError(this.name, 'revoked', this.where);
+    this.loss = lostError(this.name, 'revoked', this.caller);
   }
 
   /**
@@ -175,7 +176,7 @@ export class Hold implements DueMember {
 
   lose(reason: Exclude<LockLostReason, 'adopted'>): void {
     if (this.users === 0 || this.lost) return;
-    this.loss = lostError(this.name, reason, this.where);
+    this.loss = lostError(this.name, reason, this.caller);
     // The loss may be found in the context of another request. The owner comes first: listeners of the signal must not delay the release
     // and the next caller. `isHeld` and `signal.aborted` show the loss already.
     inRoot(() => {

@@ -3,6 +3,7 @@ import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import { originOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
+import { callerOf } from './describe.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
 import { exclusive, type LockBackend, type LockDemand, type PresentHolder, type ReleaseReply } from './lock-backend.js';
@@ -25,7 +26,7 @@ export interface LocalQueueHost {
    */
   openClaim(queue: LocalQueue, suffix: string): Claim;
   /** A caller begins (+1) or ends (-1) to wait. @throws LockQueueFullError when too many wait already. */
-  countWaiting(name: string, change: 1 | -1, where?: string): void;
+  countWaiting(name: string, change: 1 | -1, caller?: string): void;
   holdStarted(hold: Hold): void;
   /** The hold is due earlier or later than before. */
   rescheduled(hold: Hold): void;
@@ -152,7 +153,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       if (caller.waits || caller.position >= this.joinedAtQuestion) continue;
       this.remove(caller);
       this.tellContended(caller.options);
-      caller.reject(refusals.contended(this.name, rest, this.holder, caller.options.where));
+      caller.reject(refusals.contended(this.name, rest, this.holder, caller.name));
     }
     // The claim has no record at the backend and its request is over: the next caller asks with a new claim.
     this.next();
@@ -262,8 +263,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private openClaim(): void {
-    const { method = '', request } = this.callers.first!.options;
-    this.claim = this.host.openClaim(this, method + traceSuffix(request?.trace));
+    const { callerSuffix = '', request } = this.callers.first!.options;
+    this.claim = this.host.openClaim(this, callerSuffix + traceSuffix(request?.trace));
     this.claim.ask();
   }
 
@@ -288,12 +289,12 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** Tells contended from unavailable: the backend is silent when a reply is due for `commandTimeout`, or for all of the wait. */
-  private tooLate({ waits, answersBefore, options: { wait, where } }: Caller): LockError {
+  private tooLate({ waits, answersBefore, name, options: { wait } }: Caller): LockError {
     const { commandTimeout } = this.host.backend;
-    if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, where);
+    if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, name);
     const silent = !this.hold && (answersBefore === this.answers || this.claim!.silence >= commandTimeout);
-    if (silent) return refusals.silence(this.name, 'wait', wait, where);
-    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), this.holder, where);
+    if (silent) return refusals.silence(this.name, 'wait', wait, name);
+    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), this.holder, name);
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -316,7 +317,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /** @throws LockQueueFullError */
   private count(caller: Caller): void {
-    this.host.countWaiting(this.name, 1, caller.options.where);
+    this.host.countWaiting(this.name, 1, caller.name);
     caller.counted = true;
   }
 
@@ -330,11 +331,13 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const now = this.host.clock.now();
     const { hold, blocker } = this;
     if (hold) {
-      const { claim, where, fencingToken, acquiredAt } = hold;
+      const { claim, options, fencingToken, acquiredAt } = hold;
+      const { where, label } = options;
       // The claim is the one of the first caller here.
       return {
         ...originOf(claim.id),
         method: where,
+        label,
         trace: undefined,
         fencingToken,
         heldFor: Math.floor(now - acquiredAt),
@@ -349,8 +352,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (options.request) this.host.observation.contended(options, this.holder);
   }
 
-  private contendedFor({ where }: CallOptions): LockError {
-    return refusals.contended(this.name, this.hold?.remaining(), this.holder, where);
+  private contendedFor({ where, label }: CallOptions): LockError {
+    return refusals.contended(this.name, this.hold?.remaining(), this.holder, callerOf(where, label));
   }
 
   /** Rejects callers with one try that stood behind an open request: another claim holds the lock. */

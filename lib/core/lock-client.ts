@@ -166,7 +166,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       else hold.answered(replies[index]!);
     });
     for (const { lost } of holds) if (lost) throw lost;
-    if (unanswered) throw refusals.notRenewed(unanswered.name, unanswered.where);
+    if (unanswered) throw refusals.notRenewed(unanswered.name, unanswered.caller);
   }
 
   async leave(hold: Hold): Promise<void> {
@@ -187,17 +187,17 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     return new Claim(queue.name, id, queue.demand, queue, this);
   }
 
-  newClaimId(method = ''): string {
-    return newClaimId(this.id, this.claimCount++, method);
+  newClaimId(callerSuffix = ''): string {
+    return newClaimId(this.id, this.claimCount++, callerSuffix);
   }
 
   assertOpen(name: string): void {
     if (this.closing && (this.closed || !this.current())) throw refusals.shuttingDown(name);
   }
 
-  countWaiting(name: string, change: 1 | -1, where?: string): void {
+  countWaiting(name: string, change: 1 | -1, caller?: string): void {
     if (change > 0 && this.waiting >= this.settings.maxWaiters) {
-      throw refusals.queueFull(name, this.waiting, where);
+      throw refusals.queueFull(name, this.waiting, caller);
     }
     this.waiting += change;
   }
@@ -233,7 +233,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   /** The running flow's hold of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
   private outerOf(name: string, options: CallOptions): LockHandle | undefined {
     const outer = findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
-    if (outer) assertCovers(name, LockHandle.holdOf(outer).claim, options, options.where);
+    if (outer) assertCovers(name, LockHandle.holdOf(outer).claim, options);
     return outer;
   }
 

@@ -1,4 +1,6 @@
+import { callerOf } from './describe.js';
 import type { LockDemand } from './lock-backend.js';
+import type { ResolvedLockOptions } from './options.js';
 import { refusals } from './refusals.js';
 
 /**
@@ -6,9 +8,10 @@ import { refusals } from './refusals.js';
  * or fewer.
  * @throws LockUpgradeError when it is too little: the flow would wait for itself. LockKindMismatchError for permits beside another kind.
  */
-export function assertCovers(name: string, held: LockDemand, asked: LockDemand, where: string | undefined): void {
-  if ((held.kind === 'permits') !== (asked.kind === 'permits'))
-    throw refusals.kindMismatch(name, asked.kind, held.kind, where);
-  if (held.kind === 'shared' && asked.kind === 'exclusive') throw refusals.upgrade(name, where);
-  if (held.permits < asked.permits) throw refusals.morePermits(name, held.permits, asked.permits, where);
+export function assertCovers(name: string, held: LockDemand, asked: ResolvedLockOptions): void {
+  const { kind, permits, where, label } = asked;
+  if ((held.kind === 'permits') !== (kind === 'permits'))
+    throw refusals.kindMismatch(name, kind, held.kind, callerOf(where, label));
+  if (held.kind === 'shared' && kind === 'exclusive') throw refusals.upgrade(name, callerOf(where, label));
+  if (held.permits < permits) throw refusals.morePermits(name, held.permits, permits, callerOf(where, label));
 }

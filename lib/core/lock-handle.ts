@@ -81,7 +81,7 @@ export class LockHandle implements Lock {
 
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.lost ?? lostError(this.key, this.#ended, this.#hold.where);
+    throw this.lost ?? lostError(this.key, this.#ended, this.#hold.caller);
   }
 
   async renew(lease?: Duration): Promise<void> {

@@ -58,6 +58,8 @@ export interface LockPartyInfo {
    * first.
    */
   readonly method: string | undefined;
+  /** The option `label` of the call. When another process passes the lock on inside: that of its first caller. */
+  readonly label: string | undefined;
   /** `<trace id>-<span id>` of that request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
   readonly trace?: string | undefined;
 }

@@ -60,6 +60,7 @@ export class LockViews {
         connection: this.host.connection,
         kind: snapshot.kind!,
         where: undefined,
+        label: undefined,
         by: { client, host, pid },
         holders: lost,
       });
@@ -95,8 +96,9 @@ export class LockViews {
   private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
     for (const hold of this.host.holds) {
       if (hold.claim.id !== claim) continue;
-      const { fencingToken, acquiredAt, where } = hold;
-      return { ...holder, fencingToken, heldFor: Math.floor(this.host.clock.now() - acquiredAt), method: where };
+      const { fencingToken, acquiredAt, options } = hold;
+      const heldFor = Math.floor(this.host.clock.now() - acquiredAt);
+      return { ...holder, fencingToken, heldFor, method: options.where, label: options.label };
     }
     return holder;
   }

@@ -66,8 +66,8 @@ export class Observation implements LiveConnection {
     return backend.availability?.() ?? [[backend.label ?? 'backend', true]];
   }
 
-  subjectOf(key: string, { templates, kind, where }: ResolvedLockOptions): LockSubject {
-    return { key, name: labelOf(key, templates), connection: this.connection, kind, where };
+  subjectOf(key: string, { templates, kind, where, label }: ResolvedLockOptions): LockSubject {
+    return { key, name: metricNameOf(key, templates), connection: this.connection, kind, where, label };
   }
 
   /** Follows one request to its end. @param join asks for the lock */
@@ -77,7 +77,7 @@ export class Observation implements LiveConnection {
     join: (options: CallOptions) => Promise<LockHandle>,
   ): Promise<LockHandle> {
     const { calledAt = this.#host.clock.now() } = options;
-    const { name, connection, kind, where } = this.subjectOf(key, options);
+    const { name, connection, kind, where, label } = this.subjectOf(key, options);
     // Written out: V8 makes slow objects of literals with a spread, at several times the cost of all the rest.
     const request: LockAcquireContext = {
       key,
@@ -85,6 +85,7 @@ export class Observation implements LiveConnection {
       connection,
       kind,
       where,
+      label,
       contended: false,
       holder: undefined,
       trace: undefined,
@@ -122,20 +123,21 @@ export class Observation implements LiveConnection {
     if (request.contended) return;
     request.contended = true;
     if (!channels.contended.hasSubscribers) return;
-    const { key, name, connection, kind, where } = request;
-    channels.contended.publish({ key, name, connection, kind, where, holder: request.holder });
+    const { key, name, connection, kind, where, label } = request;
+    channels.contended.publish({ key, name, connection, kind, where, label, holder: request.holder });
   }
 
   /** @param request left out for an adopted lock */
   holdStarts(hold: Hold, request?: LockAcquireContext): void {
     if (!channels.hold.hasSubscribers) return;
-    const { key, name, connection, kind, where } = request ?? this.subjectOf(hold.name, hold.options);
+    const { key, name, connection, kind, where, label } = request ?? this.subjectOf(hold.name, hold.options);
     hold.context = {
       key,
       name,
       connection,
       kind,
       where,
+      label,
       fencingToken: hold.fencingToken,
       request,
       run: undefined,
@@ -174,7 +176,7 @@ export class Observation implements LiveConnection {
 }
 
 /** The template that makes this key, else the kind of the key. */
-function labelOf(key: string, templates: readonly string[] | undefined): string {
+function metricNameOf(key: string, templates: readonly string[] | undefined): string {
   if (templates?.length === 1) return templates[0]!;
   const kind = kindOfName(key);
   return templates?.find((template) => kindOfTemplate(template) === kind) ?? kind;

@@ -1,6 +1,7 @@
 import { defaults as library, least } from './defaults.js';
 import { describe, suggestion } from './describe.js';
 import { type Duration, parseDuration } from './duration.js';
+import { callerSuffix } from './claim-id.js';
 import { exclusive, type LockDemand } from './lock-backend.js';
 import { inputRefusals } from './refusals.js';
 
@@ -79,6 +80,13 @@ export interface LockTerms {
    * @default 'throw'
    */
   onLost?: OnLost | undefined;
+  /**
+   * What this work is, for people: 1 to 100 characters of any text. `inspect`, errors, log lines and diagnostics channels show it, in other
+   * processes too; so it is no place for a secret. When a process passes the lock on inside, other processes see the label of its first
+   * caller.
+   * @default none
+   */
+  label?: string | undefined;
 }
 
 export type Fairness = 'handoff' | 'strict';
@@ -91,9 +99,17 @@ export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHo
    * @default '10s'
    */
   wait?: Duration | undefined;
+  /**
+   * As for an acquisition.
+   * @default the label with which the lock was taken
+   */
+  label?: string | undefined;
 }
 
-const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost'] as const;
+const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost', 'label'] as const;
+
+/** Characters of a label. */
+const longestLabel = 100;
 
 /** Defaults of all acquisitions, from the module's options. */
 export interface LockDefaults {
@@ -116,8 +132,10 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly onLost: OnLost;
   /** Class and method of the caller, for messages. */
   readonly where?: string;
-  /** The same as the end of a claim's id (`methodSuffix`), made once for a method. */
-  readonly method?: string;
+  /** For people. */
+  readonly label?: string;
+  /** Both as the end of a claim's id (`callerSuffix`), made once for a method. */
+  readonly callerSuffix?: string;
   /** The templates of the decorator, as labels for metrics. */
   readonly templates?: readonly string[];
 }
@@ -148,6 +166,7 @@ export const lockOptionNames = [
   'shared',
   'limit',
   'permits',
+  'label',
 ] as const;
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
 
@@ -164,13 +183,13 @@ export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
-  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, ...kind } = readOptions(
+  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, label, ...kind } = readOptions(
     'options',
     options,
     lockOptionNames,
   );
   const demand = demandOf(kind);
-  return {
+  const resolved: ResolvedLockOptions = {
     lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: least.lease }),
     wait: wait === undefined ? defaults.wait : parseDuration('wait', wait, { min: least.wait, infinite: true }),
     renew: renew === undefined ? lease === undefined && defaults.renew : oneOf('renew', renew, [true, false]),
@@ -186,7 +205,15 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     permits: demand.permits,
     limit: demand.limit,
   };
+  return label === undefined ? resolved : withLabel(resolved, labelOf(label));
 }
+
+/** The options of a caller of the service with a label. */
+export const withLabel = (options: ResolvedLockOptions, label: string): ResolvedLockOptions => ({
+  ...options,
+  label,
+  callerSuffix: callerSuffix(options.where, label),
+});
 
 /** The same for an adoption, which has fewer options. @throws LockConfigurationError */
 export function resolveAdoption(options: AdoptOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
@@ -251,6 +278,12 @@ export function oneOf<const T>(option: string, value: unknown, choices: readonly
 function abortSignal(value: unknown): AbortSignal {
   if (value instanceof AbortSignal) return value;
   throw inputRefusals.noSignal(value);
+}
+
+/** Half a character, where text was cut, is replaced. */
+function labelOf(value: unknown): string {
+  if (typeof value !== 'string' || value === '' || value.length > longestLabel) throw inputRefusals.noLabel(value);
+  return (value as unknown as { toWellFormed(): string }).toWellFormed();
 }
 
 function pick<K extends string>(source: object, names: readonly K[]): Record<string, unknown> {

@@ -14,7 +14,7 @@ import {
 import { describeProcess } from './claim-id.js';
 import { describe, printable } from './describe.js';
 
-/** Names the class and method of the caller, where the decorator knows them. */
+/** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
 
 const heldBy = (holder: LockHolder): string => `${describeProcess(holder)}, for ${holder.heldFor} ms`;
@@ -179,11 +179,13 @@ export const shutdownLines = {
 /** Most locks in one log line. */
 const mostNamed = 5;
 
-/** Some holds for a log line: key and method of each. */
+/** Some holds for a log line: key and caller of each. */
 export function holdsNamed(
-  holds: ReadonlyArray<{ readonly name: string; readonly where: string | undefined }>,
+  holds: ReadonlyArray<{ readonly name: string; readonly caller: string | undefined }>,
 ): string {
-  const named = holds.slice(0, mostNamed).map(({ name, where }) => `${printable(name)}${where ? ` (${where})` : ''}`);
+  const named = holds
+    .slice(0, mostNamed)
+    .map(({ name, caller }) => `${printable(name)}${caller ? ` (${caller})` : ''}`);
   if (holds.length > mostNamed) named.push(`${holds.length - mostNamed} more`);
   return named.join(', ');
 }
@@ -249,6 +251,9 @@ export const inputRefusals = {
   /** More permits at once than there are in all. */
   tooManyPermits: (permits: number, limit: number) =>
     wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Request fewer, or raise limit.`),
+
+  /** The empty string, a longer text, or another type. */
+  noLabel: (given: unknown) => wrong(`label: ${describe(given)} given, a text of 1 to 100 characters expected.`),
 
   /** An AbortController, or a signal of another library. */
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),

@@ -17,8 +17,10 @@ export interface TicketContent extends LockDemand {
 
 const header = 'lock-ticket:';
 const version = '1:';
-/** Characters: more than all names at their longest need. */
-const longestTicket = 400_000;
+/** Characters: more than all names and claims at their longest need. */
+const longestTicket = 700_000;
+/** Characters: more than a claim with the longest label, host and method has. */
+const longestClaim = 1_200;
 
 /** One word of text, safe in queues, JSON and headers. Its claims are secrets: any holder of the ticket can adopt the lock. */
 export function writeTicket({ kind, permits, limit, holds }: TicketContent): string {
@@ -63,7 +65,8 @@ function holdOf(part: unknown): TicketHold | undefined {
   if (!Array.isArray(part)) return undefined;
   const [name, claim, fencingToken] = part as unknown[];
   // Scripts split words at spaces, and ids at ':'.
-  if (typeof claim !== 'string' || claim.length > 500 || !/^[\w.$-]+:[\w.$:-]+$/.test(claim)) return undefined;
+  if (typeof claim !== 'string' || claim.length > longestClaim || !/^[\w.$-]+:[\w.$:%-]+$/.test(claim))
+    return undefined;
   if (!isCount(fencingToken, 1)) return undefined;
   try {
     assertLockName(name);

@@ -2,13 +2,14 @@ import { channels } from '../diagnostics/channels.js';
 import { LockUnavailableError } from '../errors/lock-errors.js';
 import { AskingClaim } from './asking-claim.js';
 import type { CallOptions } from './caller.js';
+import { originOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
 import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { MultiLock, type MultiLockHost, giveBack } from './multi-lock.js';
 import type { Observation } from './observation.js';
-import type { ResolvedLockOptions } from './options.js';
+import { type ResolvedLockOptions, withLabel } from './options.js';
 import type { Releases } from './releases.js';
 import { type TicketContent, type TicketHold, writeTicket } from './ticket.js';
 import { ticketLosses, transferRefusals as refusals } from './transfers.messages.js';
@@ -19,7 +20,7 @@ export interface TransferHost extends HandleHost, MultiLockHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
   readonly releases: Releases;
-  newClaimId(method?: string): string;
+  newClaimId(callerSuffix?: string): string;
   /** @throws LockUnavailableError when no more locks are given out. */
   assertOpen(name: string): void;
   holdStarted(hold: Hold): void;
@@ -110,11 +111,13 @@ export class Transfers implements HoldOwner {
   private async take(
     { name, claim: from, fencingToken }: TicketHold,
     demand: LockDemand,
-    options: ResolvedLockOptions,
+    given: ResolvedLockOptions,
     giveUpAt: number,
   ): Promise<LockHandle> {
     const { host } = this;
-    const adoption = new Adoption(name, host.newClaimId(options.method), demand, options.lease, host);
+    const { label } = originOf(from);
+    const options = given.label === undefined && label !== undefined ? withLabel(given, label) : given;
+    const adoption = new Adoption(name, host.newClaimId(options.callerSuffix), demand, options.lease, host);
     const validUntil = await adoption.ask(from, fencingToken, giveUpAt, () => this.pause());
     // An adoption that arrives during the shutdown would be cut off: another process can still adopt the ticket.
     await this.assertOpen(adoption);
@@ -248,7 +251,7 @@ function assertAlone(handles: readonly LockHandle[]): void {
   for (const handle of handles) handle.assertHeld();
   for (const handle of handles) {
     const hold = LockHandle.holdOf(handle);
-    if (hold.isReentered) throw refusals.notAlone(hold.name, hold.where);
+    if (hold.isReentered) throw refusals.notAlone(hold.name, hold.caller);
   }
 }
 

@@ -12,6 +12,8 @@ export interface LockSubject {
   readonly kind: 'exclusive' | 'shared' | 'permits';
   /** Class and method. Undefined for a call of the service. */
   readonly where: string | undefined;
+  /** The option `label` of the call. As the key, with any number of values. */
+  readonly label: string | undefined;
 }
 
 /**

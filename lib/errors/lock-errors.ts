@@ -98,6 +98,8 @@ export interface LockHolder {
   readonly pid: number | undefined;
   /** Class and method; undefined for a call of the service. */
   readonly method: string | undefined;
+  /** The option `label` of the call. */
+  readonly label: string | undefined;
   /** `<trace id>-<span id>` of the request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
   readonly trace?: string | undefined;
   readonly fencingToken: number;
@@ -129,8 +131,8 @@ export class LockNotAcquiredError extends LockError {
    */
   readonly retryAfter: number | undefined;
   /**
-   * Who held the lock, as of the last reply; of several holders the earliest. When another process passes the lock on inside, its method is
-   * the one that requested it first. Undefined when that is not known.
+   * Who held the lock, as of the last reply; of several holders the earliest. When another process passes the lock on inside, its method
+   * and label are those of the caller that requested it first. Undefined when that is not known.
    */
   readonly holder: LockHolder | undefined;
 

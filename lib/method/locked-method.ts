@@ -1,4 +1,4 @@
-import { methodSuffix } from '../core/claim-id.js';
+import { callerSuffix } from '../core/claim-id.js';
 import type { LockSite } from '../nesting/lock-site.js';
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../core/options.js';
@@ -188,7 +188,8 @@ export class LockedMethod {
       const { options, where } = this.settings;
       const { template, templates = template === undefined ? [] : [template] } = this.site;
       const resolved = resolveOptions(options, connection.defaults);
-      this.resolved = { connection, options: { ...resolved, where, method: methodSuffix(where), templates } };
+      const own = { where, callerSuffix: callerSuffix(where, resolved.label), templates };
+      this.resolved = { connection, options: { ...resolved, ...own } };
     }
     return this.resolved.options;
   }

@@ -20,7 +20,15 @@ const contextOf = (type: string): ArgumentsHost =>
   }) as ArgumentsHost;
 
 /** A holder that no client outside may see. */
-const secret = { client: 'secret', host: 'secret', pid: 4711, method: 'secret', fencingToken: 7, heldFor: 20 };
+const secret = {
+  client: 'secret',
+  host: 'secret',
+  pid: 4711,
+  method: 'secret',
+  label: 'secret',
+  fencingToken: 7,
+  heldFor: 20,
+};
 
 describe('LockErrorFilter', () => {
   const error = new LockUnavailableError('Redis is unavailable');
@@ -50,7 +58,15 @@ describe('LockErrorFilter', () => {
 
   it('sends microservices nothing of the process that holds the lock: they may belong to another application', async () => {
     const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {});
-    const holder = { client: 'x7Kq2', host: 'web-1', pid: 4711, method: 'Report.daily', fencingToken: 7, heldFor: 20 };
+    const holder = {
+      client: 'x7Kq2',
+      host: 'web-1',
+      pid: 4711,
+      method: 'Report.daily',
+      label: 'import',
+      fencingToken: 7,
+      heldFor: 20,
+    };
     for (const [refused, message] of [
       [refusals.contended('a', 5, holder, 'Ms.pay'), "Ms.pay: Lock 'a' is held by another caller. Try again later"],
       [
@@ -68,7 +84,7 @@ describe('LockErrorFilter', () => {
         message: expect.stringContaining(message),
       });
       expect(told).not.toHaveProperty('holder');
-      expect(JSON.stringify(told)).not.toMatch(/web-1|4711|Report|x7Kq2/);
+      expect(JSON.stringify(told)).not.toMatch(/web-1|4711|Report|import|x7Kq2/);
     }
     log.mockRestore();
   });

@@ -16,6 +16,11 @@ class Reports {
     return 'done';
   }
 
+  @DistributedLock({ key: 'r:#{id}', label: 'nightly #{id}' })
+  async labelled(id: string, work: () => unknown = () => this.bed.inspect(`r:${id}`).holders): Promise<unknown> {
+    return work();
+  }
+
   @DistributedLock({ key: 'r:#{id}', onLost: 'throw' })
   async strict(id: string): Promise<string> {
     await this.work(id);
@@ -82,6 +87,24 @@ describe('the options of @DistributedLock', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     await app.close();
+  });
+
+  it('label: shows what the work is, behind the method and as it is written', async () => {
+    await expect(bed.until(reports.labelled('1'))).resolves.toMatchObject([
+      { method: 'Reports.labelled', label: 'nightly #{id}' },
+    ]);
+    const refused = await bed.until(
+      reports.labelled('1', () =>
+        bed
+          .otherProcess()
+          .acquire('r:1', { wait: 0 })
+          .catch((error: unknown) => error),
+      ),
+    );
+    expect(refused).toMatchObject({
+      holder: { method: 'Reports.labelled', label: 'nightly #{id}' },
+      message: expect.stringContaining("held by Reports.labelled 'nightly #{id}' ("),
+    });
   });
 
   it('onLost: work that succeeded after its lock was lost is an error, or only a line in the log', async () => {

@@ -45,7 +45,15 @@ class Newer extends LockError {
 }
 
 /** A holder that no client may see. */
-const secret = { client: 'secret', host: 'secret', pid: 4711, method: 'secret', fencingToken: 7, heldFor: 20 };
+const secret = {
+  client: 'secret',
+  host: 'secret',
+  pid: 4711,
+  method: 'secret',
+  label: 'secret',
+  fencingToken: 7,
+  heldFor: 20,
+};
 
 const thrown: Record<string, LockError> = {
   contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000, holder: secret }),

@@ -2,6 +2,7 @@ import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_c
 import { hostname } from 'node:os';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LockChannels, LockHoldContext } from '../../../lib/diagnostics/channels.js';
+import { callerSuffix } from '../../../lib/core/claim-id.js';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults } from '../../../lib/core/options.js';
@@ -100,10 +101,33 @@ describe('the channels of a request', () => {
     expect(messages.filter(([channel]) => channel === 'contended')).toHaveLength(2);
   });
 
+  it('show the label of the call, and that of the holder', async () => {
+    const messages = seen('nestjs-redis-lock:contended', 'tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const hold = seen('tracing:nestjs-redis-lock:hold:start');
+    const v = new VirtualClient();
+    const lock = await v.acquire('a', { label: 'import 1' });
+    await v.acquire('a', { wait: 0, label: 'import 2' }).catch(() => undefined);
+    expect(messages).toMatchObject([
+      ['acquire:asyncEnd', { label: 'import 1', outcome: 'acquired' }],
+      ['contended', { label: 'import 2', holder: { label: 'import 1' } }],
+      ['acquire:asyncEnd', { label: 'import 2', holder: { label: 'import 1' } }],
+    ]);
+    expect(hold).toMatchObject([['hold:start', { label: 'import 1' }]]);
+    await lock.release();
+    v.backend.onAcquire = () => ({
+      status: 'contended',
+      rest: 5,
+      holder: { ...elsewhere, id: `${elsewhere.id}:x%20y` },
+    });
+    await v.acquire('a', { wait: 0 }).catch(() => undefined);
+    expect(messages.at(-1)).toMatchObject(['acquire:asyncEnd', { label: undefined, holder: { label: 'x y' } }]);
+  });
+
   it('show the one of several callers that gets the lock at once, and the others as contended behind it', async () => {
     const messages = seen('nestjs-redis-lock:contended');
     const v = new VirtualClient();
-    const called = (where: string) => v.client.acquire('a', { ...lockDefaults, where, method: `:${where}` });
+    const called = (where: string) =>
+      v.client.acquire('a', { ...lockDefaults, where, label: `for ${where}`, callerSuffix: callerSuffix(where) });
     const [first, second] = [called('Shop.buy'), called('Shop.sell')];
     await first;
     expect(messages).toMatchObject([['contended', { where: 'Shop.sell', holder: { method: 'Shop.buy' } }]]);
@@ -113,7 +137,10 @@ describe('the channels of a request', () => {
     await third;
     // The claim is the one of the second caller.
     void called('Shop.sort').catch(() => undefined);
-    expect(messages.at(-1)).toMatchObject(['contended', { where: 'Shop.sort', holder: { method: 'Shop.count' } }]);
+    expect(messages.at(-1)).toMatchObject([
+      'contended',
+      { where: 'Shop.sort', holder: { method: 'Shop.count', label: 'for Shop.count' } },
+    ]);
   });
 
   it.each([

@@ -1,6 +1,13 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { methodSuffix, newClaimId, newClientId, originOf, traceSuffix } from '../../../lib/core/claim-id.js';
+import {
+  callerSuffix,
+  describeProcess,
+  newClaimId,
+  newClientId,
+  originOf,
+  traceSuffix,
+} from '../../../lib/core/claim-id.js';
 
 describe('the id of a claim', () => {
   it('contains its process, and keeps at least 96 of its 128 random bits secret', () => {
@@ -32,12 +39,12 @@ describe('the id of a claim', () => {
     ['', '_'],
     [`A.${'m'.repeat(200)}`, `A.${'m'.repeat(98)}`],
   ])('contains the method %j as one word that scripts cannot misread', (where, word) => {
-    const claim = newClaimId(newClientId(), 0, methodSuffix(where));
+    const claim = newClaimId(newClientId(), 0, callerSuffix(where));
     expect(claim).toMatch(/^[\w.$-]+:0\.[\w-]{11}:[\w.$-]+$/);
     expect(originOf(claim).method).toBe(word);
   });
 
-  it.each([methodSuffix('A.b'), ''])('ends with the span of its caller, behind %j', (method) => {
+  it.each([callerSuffix('A.b'), ''])('ends with the span of its caller, behind %j', (method) => {
     const trace = `${'0a'.repeat(16)}-${'b1'.repeat(8)}`;
     const claim = newClaimId(newClientId(), 0, method + traceSuffix(trace));
     expect(originOf(claim)).toMatchObject({ method: method ? 'A.b' : undefined, trace });
@@ -50,6 +57,39 @@ describe('the id of a claim', () => {
       expect(traceSuffix(trace)).toBe('');
     },
   );
+  it.each([
+    ...['import 4711', 'a:b%3Ac\n', "(it's) ~*!", 'Straße 日本 🚀', '%', ' ', '\0', 'ü'.repeat(100), '🚀'.repeat(50)],
+  ])('contains any label as one such word, behind the method: %j', (label) => {
+    const client = newClientId();
+    for (const method of [undefined, 'Report.daily']) {
+      const claim = newClaimId(client, 0, callerSuffix(method, label));
+      expect(claim).toMatch(/^[\w.$-]+:0\.[\w-]{11}:[\w.$-]*:[\w.%]+$/);
+      expect(originOf(claim)).toMatchObject({ pid: process.pid, method, label });
+    }
+  });
+
+  it('tells a label from the span of the caller, which comes last', () => {
+    const trace = `${'0a'.repeat(16)}-${'b1'.repeat(8)}`;
+    for (const label of [trace, 'a-b', undefined]) {
+      const [claim, traced] = ['', traceSuffix(trace)].map((end) => `a.b.1:0.x${callerSuffix(undefined, label)}${end}`);
+      expect(originOf(claim!)).toMatchObject({ method: undefined, label, trace: undefined });
+      expect(originOf(traced!)).toMatchObject({ method: undefined, label, trace });
+    }
+  });
+
+  it('of another program may have anything in place of the label', () => {
+    for (const word of ['%', '%zz', '%ff', '%C3']) expect(originOf(`a.b.1:0::${word}`).label).toBe(undefined);
+    expect(originOf('a.b.1:0:A.b:x:y')).toMatchObject({ method: 'A.b', label: 'x' });
+  });
+
+  it.each([
+    [callerSuffix('Report.daily'), 'Report.daily (web-1, process 4711)'],
+    [callerSuffix('Report.daily', 'import 7'), "Report.daily 'import 7' (web-1, process 4711)"],
+    [callerSuffix(undefined, 'a\nERROR forged'), String.raw`'a\nERROR forged' (web-1, process 4711)`],
+    ['', 'web-1, process 4711'],
+  ])('is printed without a control character: %j', (caller, text) => {
+    expect(describeProcess(originOf(`abcdef.web-1.4711:0.secret${caller}`))).toBe(text);
+  });
 
   it('keeps a host with dots whole, and an id of another format is read as far as possible', () => {
     expect(originOf('abcdefghijklmnopqrstuv.web-1.eu.example.42:7:A.b')).toEqual({

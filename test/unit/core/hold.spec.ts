@@ -17,6 +17,23 @@ describe('a hold', () => {
     );
   });
 
+  it('that is lost says so with the label of its call: in the error, in the log, and at the shutdown', async () => {
+    const { clock, log, client, ...v } = world();
+    const [lock, other] = [
+      await v.acquire('a', { lease: 1_000, label: 'import 4711' }),
+      await v.acquire('b', { label: 'a\nb' }),
+    ];
+    await clock.advance(1_000);
+    expect(lock.lost!.message).toMatch(/^'import 4711': Lock 'a' was lost: /);
+    const line = `error ${lock.lost!.message}`;
+    expect(log.lines).toEqual([line]);
+    const end = client.shutdown(5);
+    await clock.advance(5);
+    await end;
+    expect(other.lost!.message).toMatch(/^'a\\nb': Lock 'b' was lost: /);
+    expect(log.lines).toEqual([line, expect.stringContaining(`'b' ('a\\nb')`), `error ${other.lost!.message}`]);
+  });
+
   it('that is lost stays lost after a late reply', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 900, renew: true });
@@ -178,6 +195,6 @@ describe('the signal of a hold, after a blocked event loop', () => {
 
 function world() {
   const v = new VirtualClient();
-  const { clock, backend, log } = v;
-  return { clock, backend, log, acquire: v.acquire.bind(v), enter: v.enter.bind(v) };
+  const { clock, backend, log, client } = v;
+  return { clock, backend, log, client, acquire: v.acquire.bind(v), enter: v.enter.bind(v) };
 }

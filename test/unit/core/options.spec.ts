@@ -37,6 +37,24 @@ describe('the options of a call', () => {
     expect(resolve(options)).toEqual({ ...exclusive, ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
   });
 
+  it('have a label of any text, which becomes a part of the id of the claim; without one they have no part of it', () => {
+    expect(resolve({ label: 'import 4711' })).toEqual({
+      ...lockDefaults,
+      ...{ label: 'import 4711', callerSuffix: '::import%204711' },
+    });
+    for (const label of [' ', '\n', 'ü'.repeat(100)]) expect(resolve({ label }).label).toBe(label);
+    expect(Object.keys(resolve({ wait: 0 })).toSorted()).toEqual(Object.keys(lockDefaults).toSorted());
+  });
+
+  it('have the label without the half of a character that was cut', () => {
+    expect(resolve({ label: 'a🚀'.slice(0, 2) }).label).toBe('a\ufffd');
+  });
+
+  it('refuse anything but a text of 1 to 100 characters as the label', () => {
+    for (const label of ['', 'ü'.repeat(101), null, 7, true, {}, ['a'], Symbol('a')])
+      expect(() => resolve({ label })).toThrow(refusal('label: ', '1 to 100 characters'));
+  });
+
   it('select the kind: exclusive, shared, or permits; callers of the last two queue one by one', () => {
     expect(resolve({})).toMatchObject({ kind: 'exclusive', permits: 1, limit: 0, fairness: 'handoff' });
     expect(resolve({ shared: false })).toMatchObject({ kind: 'exclusive', fairness: 'handoff' });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { callerSuffix, newClaimId } from '../../../lib/core/claim-id.js';
 import type { AcquireReply, AdoptReply } from '../../../lib/core/lock-backend.js';
 import { lockDefaults, resolveAdoption } from '../../../lib/core/options.js';
 import { readTicket, type TicketContent, writeTicket } from '../../../lib/core/ticket.js';
@@ -217,6 +218,17 @@ describe('a ticket', () => {
     expect(readTicket(writeTicket(permits))).toEqual(permits);
   });
 
+  it('has room for all names and claims at their longest', () => {
+    const client = `${'r'.repeat(22)}.${'h'.repeat(63)}.4194304`;
+    const claim = newClaimId(client, Number.MAX_SAFE_INTEGER, callerSuffix('m'.repeat(200), '日'.repeat(100)));
+    // JSON writes six characters for one byte of such a name.
+    const holds = Array.from({ length: 64 }, (_, index) => {
+      return { name: String(index).padStart(1_024, '\u0001'), claim, fencingToken: Number.MAX_SAFE_INTEGER };
+    });
+    const longest: TicketContent = { ...content, holds };
+    expect(readTicket(writeTicket(longest))).toEqual(longest);
+  });
+
   it('is refused when it is invalid, cut or changed, and is not shown in the error', () => {
     const ticket = writeTicket(content);
     const made = (value: unknown) => `lock-ticket:1:${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
@@ -242,7 +254,7 @@ describe('a ticket', () => {
         ['x'.repeat(1025), 'c:0', 1],
       ].map((part) => made(['exclusive', 1, 0, part])),
       made(['exclusive', 1, 0, ...Array.from({ length: 65 }, (_, index) => [`n${100 + index}`, 'c:0', 1])]),
-      `lock-ticket:1:${'A'.repeat(500_000)}`,
+      `lock-ticket:1:${'A'.repeat(1_000_000)}`,
     ]) {
       let thrown: unknown;
       try {

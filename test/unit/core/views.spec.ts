@@ -47,13 +47,16 @@ describe('a forced release', () => {
       lost.push(reason);
       holds.length = 0;
     };
-    const hold = { claim: { id: first }, fencingToken: 7, acquiredAt: 0, where: 'Report.monthly', lose };
+    const options = { where: 'Report.monthly', label: 'import 7' };
+    const hold = { claim: { id: first }, fencingToken: 7, acquiredAt: 0, options, lose };
     holds.push(hold as unknown as Hold);
     const { log, views } = viewsOf([first], { holds });
-    expect((await views.inspect('a')).holders).toMatchObject([{ method: 'Report.monthly', fencingToken: 7 }]);
+    expect((await views.inspect('a')).holders).toMatchObject([
+      { method: 'Report.monthly', label: 'import 7', fencingToken: 7 },
+    ]);
     expect(await views.forceRelease('a')).toBe(true);
     expect(lost).toEqual(['revoked']);
-    expect(log.lines[0]).toContain('Report.monthly');
+    expect(log.lines[0]).toContain("Report.monthly 'import 7' (web, process 1)");
   });
 });
 
