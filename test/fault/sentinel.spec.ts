@@ -126,6 +126,8 @@ describe('a master that Sentinel replaces', () => {
     const lock = await waiting;
     expect(lock.fencingToken).toBeGreaterThan(held.fencingToken);
     expect(resource.write(lock.fencingToken)).toBe(true);
+    // Its lease must outlive the failover.
+    await until('the grant is confirmed', async () => (await view.holder(name))!.state === 'full');
     await master.kill();
     const now = await look(await group.masterLost());
     await until('it knows of the loss', () => lock.signal.aborted);
