@@ -211,8 +211,9 @@ export class QuorumClaim implements NodeClaimOwner {
       this.grant = { fencingToken, members, lateVotesUntil: rules.now() + rules.lateVotes };
     }
     this.phase = 'held';
-    this.acceptLateVotes();
+    // Before votes are counted anew: one of these may have expired since.
     const grant = count.grant(supporters, fencingToken);
+    this.acceptLateVotes();
     const question = this.settle();
     if (question) return question.resolve(grant);
     const { tokensUntil, validUntil } = grant;
