@@ -3,9 +3,11 @@ import { MemoryLockBackend } from '../../../lib/backends/memory/index.js';
 import { countsUntil, majorityOf, reachedBy } from '../../../lib/backends/quorum/quorum-rules.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import type { LockBackend } from '../../../lib/core/lock-backend.js';
-import { LockConfigurationError, LockKindMismatchError } from '../../../lib/errors/lock-errors.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
+import { LockConfigurationError, LockError, LockKindMismatchError } from '../../../lib/errors/lock-errors.js';
+import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { VirtualQuorum } from './virtual-quorum.js';
+import { runAhead, VirtualQuorum } from './virtual-quorum.js';
 
 let quorum: VirtualQuorum | undefined;
 
@@ -58,6 +60,25 @@ describe('the lease of a lock over a quorum', () => {
     for (const node of client.nodes) node.fault = 'none';
     await quorum.clock.advance(100);
     await quorum.clock.until(other.acquire('a', { wait: 0 }));
+  });
+});
+
+describe('a quorum whose event loop stands still', () => {
+  it('at any reading of its clock gives a lock or a lock error', async () => {
+    const lease = 1_000;
+    for (let stall = 1; stall <= 150; stall++) {
+      quorum = new VirtualQuorum(3);
+      const { clock } = quorum;
+      const client = await quorum.join();
+      // The second round of an election, too: the tokens of the nodes differ.
+      runAhead(quorum.servers[0]!, 1_000_000);
+      let readings = 0;
+      const now = (): number => VirtualClock.prototype.now.call(clock);
+      clock.now = () => now() + (++readings > stall ? lease : 0);
+      const outcome = await clock.until(client.acquire('a', { lease, wait: 0 }).catch((error: unknown) => error));
+      expect([stall, outcome instanceof LockHandle || outcome instanceof LockError]).toEqual([stall, true]);
+      await clock.until(client.client.shutdown(0));
+    }
   });
 });
 
