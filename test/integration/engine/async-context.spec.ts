@@ -24,7 +24,7 @@ import { connectTo, Engine, unique, until } from './engine.js';
 import { serverOfDescribe } from './server-of-describe.js';
 
 const redis = sharedRedisUrl();
-const renewed = { lease: '300ms', renew: true } as const;
+const renewed = { lease: '900ms', renew: true } as const;
 
 /** Renewals that got a reply. */
 const renewals = (engine: Engine): number => engine.backend.renewals.length;
