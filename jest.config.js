@@ -32,6 +32,9 @@ writeScripts();
 
 export default {
   testTimeout: 20_000,
+  // Modules in contexts of their own stay in the memory of a worker. At the end jest gives it half a second to exit: too little for more
+  // than a gigabyte.
+  workerIdleMemoryLimit: '800MB',
   projects: [
     room('unit'),
     room('types'),
