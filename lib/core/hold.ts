@@ -1,5 +1,5 @@
 import type { LockHoldContext } from '../diagnostics/channels.js';
-import type { LockLostError, LockLostReason } from '../errors/lock-errors.js';
+import type { LockHolder, LockLostError, LockLostReason } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
 import { callerOf } from './describe.js';
@@ -83,6 +83,12 @@ export class Hold implements DueMember {
   /** Milliseconds. */
   get lease(): number {
     return this.terms.lease;
+  }
+
+  /** Who holds it now, for views and errors. Its claim may be the one of an earlier caller of this process. */
+  get user(): Pick<LockHolder, 'method' | 'label' | 'fencingToken' | 'heldFor'> {
+    const { where: method, label } = this.terms;
+    return { method, label, fencingToken: this.fencingToken, heldFor: Math.floor(this.clock.now() - this.acquiredAt) };
   }
 
   /** Class and method that hold it, and the label of the call. */

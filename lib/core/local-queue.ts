@@ -88,10 +88,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /** Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
   join(options: CallOptions): Promise<LockHandle> {
     return new Promise((settle, reject) => {
-      if (options.wait === 0 && this.claim?.decided) {
-        this.tellContended(options);
-        throw this.contendedFor(options);
-      }
+      if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
       const caller = new Caller(options, this.host.clock, settle, reject);
       const { claim } = this;
       if (claim) {
@@ -152,8 +149,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const caller of this.callers) {
       if (caller.waits || caller.position >= this.joinedAtQuestion) continue;
       this.remove(caller);
-      this.tellContended(caller.options);
-      caller.reject(refusals.contended(this.name, rest, this.holder, caller.name));
+      caller.reject(this.contendedFor(caller.options, rest));
     }
     // The claim has no record at the backend and its request is over: the next caller asks with a new claim.
     this.next();
@@ -328,40 +324,32 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /** Who holds the lock: a caller of this process, or a claim of another one as of the last reply. */
   private get holder(): LockHolder | undefined {
-    const now = this.host.clock.now();
     const { hold, blocker } = this;
-    if (hold) {
-      const { claim, options, fencingToken, acquiredAt } = hold;
-      const { where, label } = options;
-      // The claim is the one of the first caller here.
-      return {
-        ...originOf(claim.id),
-        method: where,
-        label,
-        trace: undefined,
-        fencingToken,
-        heldFor: Math.floor(now - acquiredAt),
-      };
-    }
+    // The claim is the one of the first caller here.
+    if (hold) return { ...originOf(hold.claim.id), trace: undefined, ...hold.user };
     if (!blocker) return undefined;
     const { id, fencingToken, heldFor } = blocker.holder;
-    return { ...originOf(id), fencingToken, heldFor: Math.floor(heldFor + now - blocker.seenAt) };
+    return {
+      ...originOf(id),
+      fencingToken,
+      heldFor: Math.floor(heldFor + this.host.clock.now() - blocker.seenAt),
+    };
   }
 
-  private tellContended(options: CallOptions): void {
-    if (options.request) this.host.observation.contended(options, this.holder);
+  private tellContended({ request }: CallOptions): void {
+    if (request) this.host.observation.contended(request, this.holder);
   }
 
-  private contendedFor({ where, label }: CallOptions): LockError {
-    return refusals.contended(this.name, this.hold?.remaining(), this.holder, callerOf(where, label));
+  /** The end of a call that must not wait. @param rest of the holder's lease, in ms */
+  private contendedFor(options: CallOptions, rest = this.hold?.remaining()): LockError {
+    this.tellContended(options);
+    return refusals.contended(this.name, rest, this.holder, callerOf(options.where, options.label));
   }
 
   /** Rejects callers with one try that stood behind an open request: another claim holds the lock. */
   private refuseImpatient(): void {
     for (const caller of this.callers) {
-      if (caller.waits) continue;
-      this.tellContended(caller.options);
-      this.leave(caller, this.contendedFor(caller.options));
+      if (!caller.waits) this.leave(caller, this.contendedFor(caller.options));
     }
   }
 }

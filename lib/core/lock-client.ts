@@ -72,7 +72,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       holds: () => this.renewal.holds,
     });
     this.renewal = new Renewal(backend, clock, this.observation);
-    this.views = new LockViews({ backend, clock, log, connection, id: this.id, holds: this.renewal.holds });
+    this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */

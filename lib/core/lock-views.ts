@@ -1,6 +1,5 @@
 import { channels } from '../diagnostics/channels.js';
 import { originOf, describeProcess } from './claim-id.js';
-import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockBackend, LockSnapshot } from './lock-backend.js';
 import { type LockHolderInfo, type LockInfo, type LockListOptions, lockInfoOf } from './lock-info.js';
@@ -16,7 +15,6 @@ const mostWaiters = 1000;
 /** What it needs from its client. */
 export interface ViewsHost {
   readonly backend: LockBackend;
-  readonly clock: Clock;
   readonly log: LockLog;
   /** The name of the connection, for subscribers. */
   readonly connection: string;
@@ -94,12 +92,7 @@ export class LockViews {
 
   /** The backend knows which claim holds. This process knows which of its callers has the lock now. */
   private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
-    for (const hold of this.host.holds) {
-      if (hold.claim.id !== claim) continue;
-      const { fencingToken, acquiredAt, options } = hold;
-      const heldFor = Math.floor(this.host.clock.now() - acquiredAt);
-      return { ...holder, fencingToken, heldFor, method: options.where, label: options.label };
-    }
+    for (const hold of this.host.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
     return holder;
   }
 }

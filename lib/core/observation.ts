@@ -116,9 +116,8 @@ export class Observation implements LiveConnection {
     }
   }
 
-  /** The caller with these options did not get the lock at once. In no request's async context. */
-  contended({ request }: CallOptions, holder: LockAcquireContext['holder']): void {
-    if (!request) return;
+  /** The caller did not get the lock at once. In no request's async context. */
+  contended(request: LockAcquireContext, holder: LockAcquireContext['holder']): void {
     request.holder = holder ?? request.holder;
     if (request.contended) return;
     request.contended = true;

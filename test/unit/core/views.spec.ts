@@ -22,7 +22,7 @@ const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string
       yield* listed;
     },
   });
-  return { log, views: new LockViews({ backend, clock, log, connection: 'default', id: 'operator.web.9', holds }) };
+  return { log, views: new LockViews({ backend, log, connection: 'default', id: 'operator.web.9', holds }) };
 };
 
 describe('a forced release', () => {
@@ -47,12 +47,12 @@ describe('a forced release', () => {
       lost.push(reason);
       holds.length = 0;
     };
-    const options = { where: 'Report.monthly', label: 'import 7' };
-    const hold = { claim: { id: first }, fencingToken: 7, acquiredAt: 0, options, lose };
+    const user = { method: 'Report.monthly', label: 'import 7', fencingToken: 7, heldFor: 3 };
+    const hold = { claim: { id: first }, user, lose };
     holds.push(hold as unknown as Hold);
     const { log, views } = viewsOf([first], { holds });
     expect((await views.inspect('a')).holders).toMatchObject([
-      { method: 'Report.monthly', label: 'import 7', fencingToken: 7 },
+      { method: 'Report.monthly', label: 'import 7', fencingToken: 7, heldFor: 3 },
     ]);
     expect(await views.forceRelease('a')).toBe(true);
     expect(lost).toEqual(['revoked']);
