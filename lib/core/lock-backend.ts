@@ -85,6 +85,8 @@ export interface LockBackend {
    * @default one server, always available
    */
   availability?(): Iterable<readonly [server: string, isAvailable: boolean]>;
+  /** True while a waiter here gets no messages although it should: it finds its grants by polling. @default false */
+  readonly isDeaf?: boolean;
   /** Ends all connections. Open calls reject. */
   close(): Promise<void>;
 }

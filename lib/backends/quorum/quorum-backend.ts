@@ -171,6 +171,10 @@ export class QuorumBackend implements LockBackend {
     ]);
   }
 
+  get isDeaf(): boolean {
+    return this.rules.nodes.some(({ backend }) => backend.isDeaf);
+  }
+
   async close(): Promise<void> {
     this.clientId = undefined;
     for (const candidacy of this.claims.values()) candidacy.abandon();

@@ -197,6 +197,10 @@ export class RedisBackend implements LockBackend {
     return [[this.label, this.connection.usable]];
   }
 
+  get isDeaf(): boolean {
+    return this.subscriber?.isDeaf ?? false;
+  }
+
   async close(): Promise<void> {
     const visit = this.examiner && endConnection(this.examiner);
     await Promise.all([this.subscriber?.close(), this.connection.close(), visit]);

@@ -14,6 +14,8 @@ export interface Listener {
    * more.
    */
   missed(askedAt: number, name: string): void;
+  /** True when it has wanted a subscription for longer than a command may take, and has none. */
+  readonly isDeaf: boolean;
   /** True when messages come from the server that gets the commands. */
   isBeside(commands: CommandConnection): boolean;
   /** Ends the connection for good; settles when it is closed. */
@@ -37,6 +39,8 @@ export class Subscriber implements Listener {
   private started = false;
   /** When the subscription was made; undefined while there is none. */
   private subscribedAt: number | undefined;
+  /** Since when there is none although one is wanted. */
+  private missingSince = Number.POSITIVE_INFINITY;
   private checking = false;
   private closed = false;
 
@@ -49,7 +53,10 @@ export class Subscriber implements Listener {
     // The command connection reports the errors: it is connected to the same server.
     redis.on('error', () => undefined);
     redis.on('ready', () => void this.subscribe());
-    redis.on('close', () => (this.subscribedAt = undefined));
+    redis.on('close', () => {
+      if (this.subscribedAt !== undefined) this.missingSince = performance.now();
+      this.subscribedAt = undefined;
+    });
     redis.on('message', (_channel: string, message: string) => {
       events.message(message);
     });
@@ -58,6 +65,7 @@ export class Subscriber implements Listener {
   listen(): void {
     if (this.started || this.closed) return;
     this.started = true;
+    this.missingSince = performance.now();
     openConnection(this.redis).catch(() => undefined);
   }
 
@@ -70,6 +78,10 @@ export class Subscriber implements Listener {
 
   missed(askedAt: number): void {
     if (this.subscribedAt !== undefined && this.subscribedAt < askedAt) breakConnection(this.redis);
+  }
+
+  get isDeaf(): boolean {
+    return this.subscribedAt === undefined && performance.now() - this.missingSince > this.commandTimeout;
   }
 
   isBeside(commands: CommandConnection): boolean {

@@ -141,6 +141,10 @@ export class ClusterBackend implements LockBackend {
       : this.access.seeds.map((address) => [address, false]);
   }
 
+  get isDeaf(): boolean {
+    return [...this.map.nodes.values()].some(({ backend }) => backend.isDeaf);
+  }
+
   async close(): Promise<void> {
     for (const timer of this.retired.values()) clearTimeout(timer);
     const nodes = [...this.map.nodes.values(), ...this.retired.keys()];

@@ -13,6 +13,8 @@ interface SlotSubscription {
   wantedAt: number;
   /** When it was made; undefined while there is none. */
   subscribedAt: number | undefined;
+  /** When it was lost, or first wanted. */
+  missingSince: number;
   underWay: boolean;
   leave: (() => Promise<unknown>) | undefined;
 }
@@ -73,6 +75,7 @@ export class ShardSubscriber implements Listener {
       channel,
       wantedAt: performance.now(),
       subscribedAt: undefined,
+      missingSince: performance.now(),
       underWay: false,
       leave: undefined,
     };
@@ -93,8 +96,15 @@ export class ShardSubscriber implements Listener {
     const subscription = this.subscriptions.get(this.keys.slotOf(name));
     if (subscription?.subscribedAt === undefined || subscription.subscribedAt > askedAt) return;
     if (performance.now() - subscription.subscribedAt < againPause) return;
-    subscription.subscribedAt = undefined;
+    lose(subscription);
     void this.subscribe(subscription);
+  }
+
+  get isDeaf(): boolean {
+    const before = performance.now() - this.commandTimeout;
+    return [...this.subscriptions.values()].some(
+      ({ subscribedAt, missingSince }) => subscribedAt === undefined && missingSince < before,
+    );
   }
 
   isBeside(commands: CommandConnection): boolean {
@@ -113,8 +123,7 @@ export class ShardSubscriber implements Listener {
       for (const subscription of this.subscriptions.values()) void this.subscribe(subscription);
     });
     redis.on('close', () => {
-      if (this.redis === redis)
-        for (const subscription of this.subscriptions.values()) subscription.subscribedAt = undefined;
+      if (this.redis === redis) for (const subscription of this.subscriptions.values()) lose(subscription);
     });
     for (const event of ['smessage', 'message'] as const) {
       redis.on(event, (_channel: string, message: string) => this.events.message(message));
@@ -187,4 +196,9 @@ export class ShardSubscriber implements Listener {
     }
     if (this.subscriptions.size === 0) this.hangUp();
   }
+}
+
+function lose(subscription: SlotSubscription): void {
+  if (subscription.subscribedAt !== undefined) subscription.missingSince = performance.now();
+  subscription.subscribedAt = undefined;
 }
