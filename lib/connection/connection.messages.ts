@@ -38,3 +38,10 @@ export const startLines = {
   refused: (connection: string, reason: string) =>
     `Lock connection '${connection}': ${reason} The application does not start.`,
 } as const;
+
+/** Log lines of the health check (`nestjs-redis-lock/terminus`). */
+export const healthLines = {
+  /** Warning, once until locks are available again. `reason` is the error with which calls reject. */
+  ill: (connection: string, reason: string) =>
+    `Lock connection '${connection}': the health check gets no lock: ${reason}`,
+} as const;

@@ -16,6 +16,7 @@ import { refusals } from '../core/refusals.js';
 import { inRoot } from '../core/root-context.js';
 import type { NestingWatch } from '../nesting/nesting.watch.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
+import { ConnectionHealth, type LockHealth } from './connection-health.js';
 import { connectionRefusals, startLines } from './connection.messages.js';
 
 export interface LockConnectionSettings {
@@ -33,6 +34,7 @@ interface Parts {
   readonly client: LockClient;
   readonly settings: LockConnectionSettings;
   readonly log: LockLog;
+  readonly health: ConnectionHealth;
 }
 
 /** A backend calls the events of one client: the connection that starts owns it until it has closed. */
@@ -55,7 +57,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   private readonly parts: Hidden<Parts>;
 
   constructor(client: LockClient, settings: LockConnectionSettings, log: LockLog) {
-    this.parts = new Hidden({ client, settings, log });
+    this.parts = new Hidden({ client, settings, log, health: new ConnectionHealth(settings.name, client, log) });
   }
 
   /** @param site for the watch over nested locks */
@@ -141,10 +143,23 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     throw failure;
   }
 
-  /** The backend's findings about its server; none when the server does not answer, which is logged elsewhere. Never rejects. */
-  async examine(): Promise<readonly LockFinding[]> {
+  /**
+   * The backend's findings about its server; none when the server does not answer, which is logged elsewhere. Never rejects.
+   * @param isIgnored of a finding that the application does not want to hear of, in `health` either
+   */
+  async examine(isIgnored: (finding: LockFinding) => boolean): Promise<readonly LockFinding[]> {
     if (await this.start()) return [];
-    return (await inRoot(() => this.parts.reveal().client.backend.examine?.())) ?? [];
+    const { client, health } = this.parts.reveal();
+    const found = (await inRoot(() => client.backend.examine?.())) ?? [];
+    health.findings = found.filter((finding) => !isIgnored(finding));
+    return found;
+  }
+
+  /** Whether a lock can be had and kept now. Takes one, unless that is known; settles within three times `commandTimeout`. Never rejects. */
+  health(): Promise<LockHealth> {
+    const { health, client } = this.parts.reveal();
+    const check = (): Promise<void> => this.ask(undefined, { ...client.defaults, wait: 0 }, (it) => it.health.check());
+    return health.report(this.isClosing ? undefined : check);
   }
 
   onModuleDestroy(): void {

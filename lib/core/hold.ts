@@ -116,6 +116,11 @@ export class Hold implements DueMember {
     return this.users > 0;
   }
 
+  /** True when its renewal is late by half of the lease: the first is due after a third, and a sixth is left. */
+  isOverdue(now: number): boolean {
+    return this.fixedEnd === undefined && !this.provisional && this.validUntil - now < this.lease / 6;
+  }
+
   /** True while a re-entry is inside. */
   get isReentered(): boolean {
     return this.users > 1;

@@ -4,6 +4,7 @@ import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js'
 import { originOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { callerOf } from './describe.js';
+import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
 import { exclusive, type LockBackend, type LockDemand, type PresentHolder, type ReleaseReply } from './lock-backend.js';
@@ -20,6 +21,7 @@ export interface LocalQueueHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
   readonly observation: Observation;
+  readonly health: Health;
   /**
    * A claim with a fresh id. The client knows it, so that pushed grants find it.
    * @param suffix the part of the id that names the caller
@@ -122,7 +124,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (grant.tokensUntil > grant.fencingToken) this.budget = new HandOffBudget(grant, this.host.clock);
     const { request } = this.callers.first!.options;
     if (request && grant.pushed) request.handOff = 'remote';
-    this.serve(this.callers.first!, grant);
+    const { acquiredAt } = this.serve(this.callers.first!, grant);
+    if (!grant.pushed) this.host.health.answered(acquiredAt);
     this.refuseImpatient();
     for (const { options } of this.callers) this.tellContended(options);
   }
@@ -156,6 +159,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   refused(error: LockError): void {
+    this.host.health.doubt();
     let callers = [...this.callers];
     const now = this.host.clock.now();
     // The first caller had too little time to learn more. Callers with more time ask again at once, not one after another, a command
@@ -203,13 +207,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const caller of this.callers) this.leave(caller, reason);
   }
 
-  private serve(caller: Caller, grant: Grant, yielding = false): void {
+  private serve(caller: Caller, grant: Grant, yielding = false): Hold {
     const hold = new Hold(this.claim!, grant, caller.options, this.host.clock, this);
     this.hold = hold;
     this.remove(caller);
     this.host.holdStarted(hold);
     if (yielding) setImmediate(() => this.settle(caller, hold));
     else this.settle(caller, hold);
+    return hold;
   }
 
   private settle(caller: Caller, hold: Hold): void {

@@ -2,6 +2,7 @@ import { liveConnections } from '../diagnostics/live-connections.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
+import { Health } from './health.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
@@ -49,6 +50,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   private waiting = 0;
   readonly releases: Releases;
   readonly observation: Observation;
+  readonly health: Health;
   private readonly renewal: Renewal;
   private readonly transfers = new Transfers(this);
   private closing: Promise<void> | undefined;
@@ -71,7 +73,15 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       queues: () => this.everyQueue(),
       holds: () => this.renewal.holds,
     });
-    this.renewal = new Renewal(backend, clock, this.observation);
+    this.health = new Health({
+      clock,
+      backend,
+      releases: this.releases,
+      lease: settings.defaults.lease,
+      newClaimId: () => this.newClaimId(),
+      holds: () => this.renewal.holds,
+    });
+    this.renewal = new Renewal(backend, clock, this.observation, this.health);
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
   }
 
@@ -95,6 +105,11 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
         this.claimOf(claim)?.askBy(at);
       },
     });
+  }
+
+  /** How many locks it holds, and how many callers wait for one. */
+  get counts(): { readonly held: number; readonly waiting: number } {
+    return { held: this.renewal.holds.size, waiting: this.waiting };
   }
 
   /** Takes the lock, or re-enters it when the running flow holds it (without a command). Does not open a flow. */
@@ -272,6 +287,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   private report(hold: Hold): void {
     this.log.error(hold.lost!.message);
+    this.health.lost(hold.lost!.reason);
     this.observation.holdIsLost(hold);
   }
 

@@ -1,6 +1,7 @@
 import { channels } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
 import { DueHeap } from './due-heap.js';
+import type { Health } from './health.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
 import type { Observation } from './observation.js';
@@ -23,6 +24,7 @@ export class Renewal {
     private readonly backend: LockBackend,
     private readonly clock: Clock,
     private readonly observation: Observation,
+    private readonly health: Health,
   ) {}
 
   add(hold: Hold): void {
@@ -114,6 +116,8 @@ export class Renewal {
 
   private async renew(holds: readonly Hold[], now: number): Promise<void> {
     const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
+    if (replies.includes('unanswered')) this.health.doubt();
+    else if (replies.some((reply) => typeof reply === 'object')) this.health.answered(this.clock.now());
     const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
       const reply = replies[index]!;

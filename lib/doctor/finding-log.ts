@@ -36,8 +36,12 @@ export class FindingLog {
     else this.log.warn(line);
   }
 
-  private isNews({ code }: LockFinding, subject: string): boolean {
-    if (this.ignored === 'all' || this.ignored.includes(code) || this.logged.has(subject)) return false;
+  ignores({ code }: LockFinding): boolean {
+    return this.ignored === 'all' || this.ignored.includes(code);
+  }
+
+  private isNews(finding: LockFinding, subject: string): boolean {
+    if (this.ignores(finding) || this.logged.has(subject)) return false;
     this.logged.add(subject);
     return true;
   }

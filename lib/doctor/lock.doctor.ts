@@ -90,7 +90,7 @@ export class LockDoctor implements OnApplicationBootstrap {
       stop = setTimeout(() => resolve(answer), commandTimeout);
     });
     try {
-      return await Promise.race([this.connection.examine(), late]);
+      return await Promise.race([this.connection.examine((finding) => this.log.ignores(finding)), late]);
     } finally {
       clearTimeout(stop);
     }

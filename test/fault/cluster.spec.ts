@@ -145,6 +145,45 @@ describe('a cluster of three masters with replicas', () => {
     await stuck.release();
   });
 
+  it('with a node that stops responding is impaired for a health check, which asks every node', async () => {
+    const { owner } = await placeOf(nameIn(0));
+    await using proxy = await TcpProxy.to(owner.port);
+    const natMap = { [`${owner.host}:${owner.port}`]: { host: '127.0.0.1', port: proxy.port } };
+    await using locker = await Locker.to({ ...group.connection, options: { natMap } }, { commandTimeout: 500 });
+    const { health } = locker.client;
+    await health.check();
+    expect(health.problems()).toEqual([]);
+    proxy.swallow();
+    // The reply to the first one was a moment ago; a failed call makes the next check ask again.
+    await expect(locker.acquire(nameIn(0), { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await health.check();
+    expect(health.problems()).toEqual(['server_away']);
+    const away = [...locker.backend.availability()].filter(([, isAvailable]) => !isAvailable);
+    expect(away).toEqual([[`127.0.0.1:${proxy.port}`, false]]);
+    await proxy.heal();
+    await until('the node is back', () => [...locker.backend.availability()].every(([, is]) => is), 15_000);
+    await health.check();
+    expect(health.problems()).toEqual([]);
+  });
+
+  it('is impaired for a health check while it refuses the subscription of a waiter', async () => {
+    const name = nameIn(1);
+    const { owner } = await placeOf(name);
+    const admin = group.admin(owner);
+    await using holder = await Locker.to(group.connection);
+    await using waiter = await Locker.to(group.connection, { commandTimeout: 500, poll: 500 });
+    const held = await holder.acquire(name);
+    const waiting = waiter.acquire(name, { wait: '60s' });
+    await queued(owner, name, 1);
+    expect(waiter.client.health.problems()).toEqual([]);
+    await admin.acl('SETUSER', 'default', '-subscribe', '-ssubscribe');
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await until('it is deaf', () => waiter.client.health.problems().includes('no_messages'));
+    await admin.acl('SETUSER', 'default', '+@all');
+    await held.release();
+    await (await waiting).release();
+  });
+
   it('notifies its waiters again after it has dropped their subscriptions', async () => {
     const name = nameIn(1);
     const { owner } = await placeOf(name);
