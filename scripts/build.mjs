@@ -19,6 +19,7 @@ export const ENTRIES = {
   testing: 'lib/testing/index',
   backend: 'conformance/index',
   otel: 'lib/otel/index',
+  terminus: 'lib/terminus/index',
 };
 
 /** The directories that are compiled; tsconfig.build.json includes the same. */

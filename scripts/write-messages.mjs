@@ -27,6 +27,7 @@ const rooms = [
   'backends/redis',
   'backends/quorum',
   'backends/memory',
+  'terminus',
   'testing',
 ];
 

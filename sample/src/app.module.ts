@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { RedisLockModule } from 'nestjs-redis-lock';
 import { databaseOptions } from './database.js';
 import { EventsModule } from './events/events.module.js';
+import { HealthModule } from './health.module.js';
 import type { Settings } from './settings.js';
 import { TicketsModule } from './tickets/tickets.module.js';
 
@@ -17,6 +18,7 @@ export class AppModule {
         RedisLockModule.forRoot({ redis: settings.redisUrl, lease: settings.leaseMs }),
         EventsModule,
         TicketsModule.forRoot(settings),
+        HealthModule,
       ],
       // `transform` also makes a request without a body an empty DTO.
       providers: [

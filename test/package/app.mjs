@@ -13,6 +13,7 @@ const NEST_11 = {
   '@nestjs/platform-fastify': '11.2.8',
   '@nestjs/platform-ws': '11.2.6',
   '@nestjs/schedule': '6.1.3',
+  '@nestjs/terminus': '11.1.1',
   '@nestjs/websockets': '11.2.6',
 };
 const NEST = [
@@ -23,6 +24,7 @@ const NEST = [
   '@nestjs/platform-fastify',
   '@nestjs/platform-ws',
   '@nestjs/schedule',
+  '@nestjs/terminus',
   '@nestjs/websockets',
 ];
 /** What the applications use beside it. */
@@ -85,7 +87,7 @@ export class App {
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    for (const file of ['index.js', 'testing.js', 'backend.js']) {
+    for (const file of ['index.js', 'testing.js', 'backend.js', 'terminus.js']) {
       await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
     }
   }

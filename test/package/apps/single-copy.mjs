@@ -1,12 +1,24 @@
 // import and require in one process must meet the same classes and the same AsyncLocalStorage.
 import { createRequire } from 'node:module';
 
+const require = createRequire(import.meta.url);
 const isName = (name) => !['default', '__esModule', 'module.exports'].includes(name);
+/** Subpaths that need a package which this application may not have. */
+const peers = { '/otel': '@opentelemetry/api', '/terminus': '@nestjs/terminus' };
 
-for (const subpath of ['', '/testing', '/backend', '/otel']) {
+function isThere(name) {
+  try {
+    return require.resolve(name) !== '';
+  } catch {
+    return false;
+  }
+}
+
+for (const subpath of ['', '/testing', '/backend', ...Object.keys(peers)]) {
+  if (subpath in peers && !isThere(peers[subpath])) continue;
   const path = `nestjs-redis-lock${subpath}`;
   const imported = await import(path);
-  const required = createRequire(import.meta.url)(path);
+  const required = require(path);
   const names = [...new Set([...Object.keys(imported), ...Object.keys(required)])].filter(isName);
   const different = names.filter((name) => imported[name] !== required[name]);
   if (names.length === 0) throw new Error(`nothing is exported by ${path}`);
