@@ -93,7 +93,8 @@ export const instruments = {
   available: {
     name: 'redis_lock.available',
     kind: 'gauge',
-    unit: '1',
+    // A gauge of the unit '1' would be a `_ratio` in Prometheus.
+    unit: '{server}',
     description: 'Whether locks are available at a server: 1 or 0.',
     attributes: ['redis_lock.connection', 'redis_lock.server'],
   },

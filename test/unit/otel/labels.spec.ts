@@ -117,7 +117,7 @@ describe('the instruments', () => {
       'redis_lock.hold_time': ['s', [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800]],
       'redis_lock.held': ['{lock}', undefined],
       'redis_lock.waiting': ['{caller}', undefined],
-      'redis_lock.available': ['1', undefined],
+      'redis_lock.available': ['{server}', undefined],
     });
   });
 });
