@@ -18,6 +18,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^nestjs-redis-lock/testing$': '<rootDir>/lib/testing/index.ts',
     '^nestjs-redis-lock/backend$': '<rootDir>/conformance/index.ts',
     '^nestjs-redis-lock/otel$': '<rootDir>/lib/otel/index.ts',
+    '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/prometheus/index.ts',
     '^nestjs-redis-lock/terminus$': '<rootDir>/lib/terminus/index.ts',
   },
   // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).

@@ -28,6 +28,7 @@ const rooms = [
   'backends/quorum',
   'backends/memory',
   'terminus',
+  'prometheus',
   'testing',
 ];
 

@@ -1,0 +1,1 @@
+export { registerLockMetrics, type LockMetricsOptions } from './register-lock-metrics.js';
