@@ -20,6 +20,7 @@ export type { LockKind } from './core/lock-backend.js';
 export type { LockHolderInfo, LockInfo, LockListOptions, LockWaiterInfo } from './core/lock-info.js';
 export type { LockFindingCode } from './core/lock-finding.js';
 export type { LockChannels, LockSubject } from './diagnostics/channels.js';
+export type { LockLabelOptions } from './metrics/lock-labels.js';
 export { currentLock } from './core/lock-flow.js';
 export type { AdoptOptions, LockOptions } from './core/options.js';
 export {

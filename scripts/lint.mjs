@@ -24,6 +24,7 @@ const STEPS = {
   rules: [tool('oxlint', 'bin', 'oxlint'), '--type-aware', '--deny-warnings', ...rooms],
   dependencies: [tool('dependency-cruiser', 'bin', 'dependency-cruise.mjs'), ...rooms],
   messages: [join(root, 'scripts', 'write-messages.mjs'), '--check'],
+  metrics: [join(root, 'scripts', 'write-metrics.mjs'), '--check'],
   snippets: [join(root, 'scripts', 'write-snippets.mjs'), '--check'],
   faults: [join(root, 'scripts', 'write-faults.mjs'), '--check'],
   words: [join(root, 'scripts', 'check-words.mjs')],

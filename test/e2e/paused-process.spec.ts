@@ -1,5 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,47 +6,7 @@ import { DataSource } from 'typeorm';
 import { databaseOptions } from '../../sample/src/database.js';
 import { Event } from '../../sample/src/events/event.entity.js';
 import { sharedRedisUrl } from '../support/redis-server.js';
-
-const application = join(import.meta.dirname, '../../dist/sample/sample/src/main.js');
-
-/** A process of the sample with the locked sale. */
-class SampleProcess implements AsyncDisposable {
-  private constructor(
-    private readonly child: ChildProcess,
-    private readonly url: string,
-  ) {}
-
-  static async start(env: NodeJS.ProcessEnv): Promise<SampleProcess> {
-    const all = { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', SALE_GUARD: 'lock', PORT: '0', ...env };
-    const child = fork(application, { env: all, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    const [ready] = (await once(child, 'message')) as [{ url: string }];
-    return new SampleProcess(child, ready.url);
-  }
-
-  async request(
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<{ status: number; body: Record<string, unknown> }> {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(this.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  }
-
-  pause(): void {
-    this.child.kill('SIGSTOP');
-  }
-
-  resume(): void {
-    this.child.kill('SIGCONT');
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const exit = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exit;
-  }
-}
+import { SampleProcess } from '../support/sample-process.js';
 
 describe('a process of the sale that is paused past its lease, while it takes a payment', () => {
   let directory: string;

@@ -28,7 +28,7 @@ const NEST = [
   '@nestjs/websockets',
 ];
 /** What the applications use beside it. */
-const OTHERS = ['@opentelemetry/api', '@types/node', '@types/ws', 'reflect-metadata', 'rxjs', 'ws'];
+const OTHERS = ['@opentelemetry/api', '@types/node', '@types/ws', 'prom-client', 'reflect-metadata', 'rxjs', 'ws'];
 
 /** The two lines of Nest, each with the ioredis of its time. */
 export const LINES = {
@@ -87,7 +87,7 @@ export class App {
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    for (const file of ['index.js', 'testing.js', 'backend.js', 'terminus.js']) {
+    for (const file of ['index.js', 'testing.js', 'backend.js', 'terminus.js', 'prometheus.js']) {
       await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
     }
   }

@@ -77,6 +77,7 @@ const PROGRAMS = /** @type {const} */ ([
   ['testing.js', 'tested without Redis', 'tests without Redis'],
   ['messages.js', 'locked messages and jobs', 'locks messages, jobs and providers of each message'],
   ['health.js', 'healthy, and impaired after a loss', 'responds on a health route of Terminus'],
+  ['metrics.js', 'measured', 'measures with prom-client'],
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
 ]);
 

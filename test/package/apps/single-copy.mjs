@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 const isName = (name) => !['default', '__esModule', 'module.exports'].includes(name);
 /** Subpaths that need a package which this application may not have. */
-const peers = { '/otel': '@opentelemetry/api', '/terminus': '@nestjs/terminus' };
+const peers = { '/otel': '@opentelemetry/api', '/prometheus': 'prom-client', '/terminus': '@nestjs/terminus' };
 
 function isThere(name) {
   try {
