@@ -5,6 +5,7 @@ import { RedisLockModule } from 'nestjs-redis-lock';
 import { databaseOptions } from './database.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health.module.js';
+import { MetricsController } from './metrics.controller.js';
 import type { Settings } from './settings.js';
 import { TicketsModule } from './tickets/tickets.module.js';
 
@@ -20,6 +21,7 @@ export class AppModule {
         TicketsModule.forRoot(settings),
         HealthModule,
       ],
+      controllers: [MetricsController],
       // `transform` also makes a request without a body an empty DTO.
       providers: [
         {
