@@ -79,7 +79,7 @@ export class Health {
     const now = clock.now();
     const found: Array<[LockHealthReason, boolean]> = [
       ['server_away', this.isPartial || this.servers.some(([, isAvailable]) => !isAvailable)],
-      ['no_messages', backend.isDeaf ?? false],
+      ['no_messages', backend.isPolling ?? false],
       ['renewal_overdue', [...this.host.holds()].some((hold) => hold.isOverdue(now))],
       ['lock_lost', now - this.lostAt < lossMemory],
     ];

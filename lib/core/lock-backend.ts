@@ -86,7 +86,7 @@ export interface LockBackend {
    */
   availability?(): Iterable<readonly [server: string, isAvailable: boolean]>;
   /** True while a waiter here gets no messages although it should: it finds its grants by polling. @default false */
-  readonly isDeaf?: boolean;
+  readonly isPolling?: boolean;
   /** Ends all connections. Open calls reject. */
   close(): Promise<void>;
 }

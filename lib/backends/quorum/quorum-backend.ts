@@ -171,8 +171,8 @@ export class QuorumBackend implements LockBackend {
     ]);
   }
 
-  get isDeaf(): boolean {
-    return this.rules.nodes.some(({ backend }) => backend.isDeaf);
+  get isPolling(): boolean {
+    return this.rules.nodes.some(({ backend }) => backend.isPolling);
   }
 
   async close(): Promise<void> {

@@ -197,8 +197,8 @@ export class RedisBackend implements LockBackend {
     return [[this.label, this.connection.usable]];
   }
 
-  get isDeaf(): boolean {
-    return this.subscriber?.isDeaf ?? false;
+  get isPolling(): boolean {
+    return this.subscriber?.isPolling ?? false;
   }
 
   async close(): Promise<void> {

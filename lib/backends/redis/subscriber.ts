@@ -15,7 +15,7 @@ export interface Listener {
    */
   missed(askedAt: number, name: string): void;
   /** True when it has wanted a subscription for longer than a command may take, and has none. */
-  readonly isDeaf: boolean;
+  readonly isPolling: boolean;
   /** True when messages come from the server that gets the commands. */
   isBeside(commands: CommandConnection): boolean;
   /** Ends the connection for good; settles when it is closed. */
@@ -80,7 +80,7 @@ export class Subscriber implements Listener {
     if (this.subscribedAt !== undefined && this.subscribedAt < askedAt) breakConnection(this.redis);
   }
 
-  get isDeaf(): boolean {
+  get isPolling(): boolean {
     return this.subscribedAt === undefined && performance.now() - this.missingSince > this.commandTimeout;
   }
 

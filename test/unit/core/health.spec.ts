@@ -150,7 +150,7 @@ describe('the health of a client', () => {
   it('is impaired while messages do not arrive', () => {
     const v = new VirtualClient();
     v.client.health.answered(v.clock.now());
-    Object.assign(v.backend, { isDeaf: true });
+    Object.assign(v.backend, { isPolling: true });
     expect(v.client.health.problems()).toEqual(['no_messages']);
   });
 

@@ -141,8 +141,8 @@ export class ClusterBackend implements LockBackend {
       : this.access.seeds.map((address) => [address, false]);
   }
 
-  get isDeaf(): boolean {
-    return [...this.map.nodes.values()].some(({ backend }) => backend.isDeaf);
+  get isPolling(): boolean {
+    return [...this.map.nodes.values()].some(({ backend }) => backend.isPolling);
   }
 
   async close(): Promise<void> {

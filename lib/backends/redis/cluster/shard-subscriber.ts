@@ -100,7 +100,7 @@ export class ShardSubscriber implements Listener {
     void this.subscribe(subscription);
   }
 
-  get isDeaf(): boolean {
+  get isPolling(): boolean {
     const before = performance.now() - this.commandTimeout;
     return [...this.subscriptions.values()].some(
       ({ subscribedAt, missingSince }) => subscribedAt === undefined && missingSince < before,
