@@ -227,6 +227,58 @@ export function views(bench: ClientBench): void {
         expect(warnings[0]!.includes(part)).toBe(true);
     });
 
+    it('with a token takes the lock from the holder with this token only, and other readers keep theirs', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const [one, other] = [await a.acquire(name, { shared: true }), await b.acquire(name, { shared: true })];
+      const { holders } = await c.client.views.inspect(name);
+      expect(holders).toHaveLength(2);
+      expect(await c.client.views.forceRelease(name, { fencingToken: holders[0]!.fencingToken })).toBe(true);
+      const left = (await c.client.views.inspect(name)).holders;
+      expect(left.map(({ fencingToken }) => fencingToken)).toEqual([holders[1]!.fencingToken]);
+      await expect(one.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+      await other.renew();
+    });
+
+    it('with the token of an earlier holder takes the lock from no later one, returns false and is not logged', async () => {
+      const [a, b, c] = [await join(), await join(), await join()];
+      const name = unique();
+      const first = await a.acquire(name);
+      const [seen] = (await c.client.views.inspect(name)).holders;
+      const { lock: next } = await b.queue(name);
+      await first.release();
+      const lock = await next;
+      expect(await c.client.views.forceRelease(name, { fencingToken: seen!.fencingToken })).toBe(false);
+      expect(c.log.lines).toEqual([]);
+      await lock.renew();
+      const [now] = (await c.client.views.inspect(name)).holders;
+      expect(await c.client.views.forceRelease(name, { fencingToken: now!.fencingToken })).toBe(true);
+    });
+
+    it('takes the lock from a caller of its own process by the token that this process shows', async () => {
+      const a = await join();
+      const name = unique();
+      const first = await a.acquire(name);
+      const second = a.acquire(name);
+      await first.release();
+      const lock = await second;
+      const [seen] = (await a.client.views.inspect(name)).holders;
+      expect(seen!.fencingToken).toBe(lock.fencingToken);
+      expect(await a.client.views.forceRelease(name, { fencingToken: lock.fencingToken })).toBe(true);
+      expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    });
+
+    it('logs the person and the reason, and no control characters of theirs', async () => {
+      const a = await join();
+      const name = unique();
+      await a.acquire(name);
+      await a.client.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs\u001b[2J' });
+      const warnings = a.log.lines.filter((line) => line.startsWith('warn'));
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]!.includes(`by 'anna@example.com' (${here.host!}, process ${process.pid})`)).toBe(true);
+      expect(warnings[0]!.endsWith(String.raw` Reason: 'hangs\u001b[2J'.`)).toBe(true);
+    });
+
     it('of a free lock does nothing, and is not logged', async () => {
       const a = await join();
       expect(await a.client.views.forceRelease(unique())).toBe(false);

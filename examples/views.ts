@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type LockInfo, RedisLockService } from 'nestjs-redis-lock';
+import { type LockHolderInfo, type LockInfo, RedisLockService } from 'nestjs-redis-lock';
 
 @Injectable()
 export class LockDesk {
@@ -16,8 +16,8 @@ export class LockDesk {
     return names;
   }
 
-  async takeAway(key: string): Promise<boolean> {
-    return this.locks.forceRelease(key); // true: a holder has lost it
+  async takeAway(key: string, { fencingToken }: LockHolderInfo, actor: string, reason: string): Promise<boolean> {
+    return this.locks.forceRelease(key, { fencingToken, actor, reason }); // true: this holder has lost it
   }
   // #endregion
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Inspect, inspectCustom } from '../core/describe.js';
-import type { LockInfo, LockListOptions } from '../core/lock-info.js';
+import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, assertLockKey, assertLockName } from '../core/lock-key.js';
 import type { LockSite } from '../nesting/lock-site.js';
-import type { LockViews } from '../core/lock-views.js';
+import { type LockViews, readForceRelease } from '../core/lock-views.js';
 import type { Lock } from '../core/lock.js';
 import {
   type AdoptOptions,
@@ -123,13 +123,18 @@ export class RedisLockService {
   /**
    * Takes the lock from its present holders, readers and permits included, and hands it to the next waiter. The holder's `signal` aborts
    * (at once, or with its next renewal), but its work does not end by that: look with `inspect` first, and mind the fencing token. Each
-   * call is logged as a warning and published to `nestjs-redis-lock:force-released`.
-   * @returns true when there was a holder
-   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
+   * loss is logged as a warning and published to `nestjs-redis-lock:force-released`, with the reason and the person.
+   * @param options `fencingToken`: only the holder with this token loses the lock. Give it where a person has looked first: the holder may
+   * have changed since.
+   * @returns true when a holder lost the lock; false when there was none, or none with this token
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key or option.
    */
-  async forceRelease(key: string): Promise<boolean> {
-    this.check('forceRelease', () => assertLockName(key));
-    return this.look(key, (views) => views.forceRelease(key));
+  async forceRelease(key: string, options?: ForceReleaseOptions): Promise<boolean> {
+    const checked = this.check('forceRelease', () => {
+      assertLockName(key);
+      return readForceRelease(options);
+    });
+    return this.look(key, (views) => views.forceRelease(key, checked));
   }
 
   /**

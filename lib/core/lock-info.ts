@@ -82,6 +82,20 @@ export interface LockListOptions {
   startsWith?: string | undefined;
 }
 
+/** Options of `RedisLockService.forceRelease`. */
+export interface ForceReleaseOptions {
+  /**
+   * The token of one holder, as `inspect` shows it: only this holder loses the lock, and other readers and permits keep theirs. Callers of
+   * one process that pass the lock on inside count as one holder.
+   * @default all present holders lose the lock
+   */
+  fencingToken?: number | undefined;
+  /** Why, for the log and the channel: 1 to 200 characters. */
+  reason?: string | undefined;
+  /** The person who does it, for the log and the channel: 1 to 200 characters. */
+  actor?: string | undefined;
+}
+
 /** A snapshot with the processes of its claims, in whole milliseconds. */
 export function lockInfoOf(
   key: string,

@@ -1,16 +1,36 @@
 import { channels } from '../diagnostics/channels.js';
 import { originOf, describeProcess } from './claim-id.js';
+import { printable } from './describe.js';
 import type { Hold } from './hold.js';
 import type { LockBackend, LockSnapshot } from './lock-backend.js';
-import { type LockHolderInfo, type LockInfo, type LockListOptions, lockInfoOf } from './lock-info.js';
+import {
+  type ForceReleaseOptions,
+  type LockHolderInfo,
+  type LockInfo,
+  type LockListOptions,
+  lockInfoOf,
+} from './lock-info.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-key.js';
 import { kindOfName } from './name-kind.js';
-import { readOptions } from './options.js';
+import { readOptions, textOf, wholeNumber } from './options.js';
 import { viewLines, viewRefusals as refusals } from './views.messages.js';
 
 /** Most waiters in one reply. */
 const mostWaiters = 1000;
+
+/** Characters of a reason, and of a person's name. */
+const longestNote = 200;
+
+/** @throws LockConfigurationError */
+export function readForceRelease(options: ForceReleaseOptions = {}): ForceReleaseOptions {
+  const { fencingToken, reason, actor } = readOptions('options', options, ['fencingToken', 'reason', 'actor']);
+  return {
+    fencingToken: fencingToken === undefined ? undefined : wholeNumber('fencingToken', fencingToken, 1),
+    reason: reason === undefined ? undefined : textOf('reason', reason, longestNote),
+    actor: actor === undefined ? undefined : textOf('actor', actor, longestNote),
+  };
+}
 
 /** What it needs from its client. */
 export interface ViewsHost {
@@ -35,8 +55,9 @@ export class LockViews {
   /**
    * Takes the lock from its present holders and hands it on. It inspects first: the holders are known for the log, and the command names
    * them, so a repeated or late one takes nothing from a later holder.
+   * @param options as from `readForceRelease`
    */
-  async forceRelease(name: string): Promise<boolean> {
+  async forceRelease(name: string, { fencingToken, reason, actor }: ForceReleaseOptions = {}): Promise<boolean> {
     const { backend, id, log } = this.host;
     const snapshot = await this.look('forceRelease', name, 0);
     const { holders } = snapshot;
@@ -44,12 +65,19 @@ export class LockViews {
     if (!backend.revoke) throw refusals.notProvided('forceRelease');
     // Before the holders in this process lose it.
     const infos = this.infoOf(name, snapshot).holders;
-    const deprived = new Set(await backend.revoke(name, holders));
+    // With the given token in place of the present one, a later grant to the same claim does not match.
+    const named =
+      fencingToken === undefined
+        ? holders
+        : holders.map((holder, index) =>
+            infos[index]!.fencingToken === fencingToken ? holder : { id: holder.id, fencingToken },
+          );
+    const deprived = new Set(await backend.revoke(name, named));
     if (deprived.size === 0) return false;
     for (const hold of this.host.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
     const lost = infos.filter((_, index) => deprived.has(holders[index]!.id));
     const holdersOf = lost.map((holder) => `${describeProcess(holder)} for ${holder.heldFor} ms`);
-    log.warn(viewLines.forceReleased(name, describeProcess(originOf(id)), holdersOf.join('; ')));
+    log.warn(viewLines.forceReleased(name, releaserOf(id, actor), holdersOf.join('; '), reason));
     if (channels.forceReleased.hasSubscribers) {
       const { client, host, pid } = originOf(id);
       channels.forceReleased.publish({
@@ -60,6 +88,8 @@ export class LockViews {
         where: undefined,
         label: undefined,
         by: { client, host, pid },
+        actor,
+        reason,
         holders: lost,
       });
     }
@@ -96,6 +126,10 @@ export class LockViews {
     return holder;
   }
 }
+
+/** The person, if one is named, and the process. */
+const releaserOf = (id: string, actor: string | undefined): string =>
+  actor === undefined ? describeProcess(originOf(id)) : `${printable(actor)} (${describeProcess(originOf(id))})`;
 
 async function* eachOnce(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   const told = new Set<string>();

@@ -205,7 +205,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     permits: demand.permits,
     limit: demand.limit,
   };
-  return label === undefined ? resolved : withLabel(resolved, labelOf(label));
+  return label === undefined ? resolved : withLabel(resolved, textOf('label', label, longestLabel));
 }
 
 /** The options of a caller of the service with a label. */
@@ -280,9 +280,10 @@ function abortSignal(value: unknown): AbortSignal {
   throw inputRefusals.noSignal(value);
 }
 
-/** Half a character, where text was cut, is replaced. */
-function labelOf(value: unknown): string {
-  if (typeof value !== 'string' || value === '' || value.length > longestLabel) throw inputRefusals.noLabel(value);
+/** A text for people. Half a character, where text was cut, is replaced. @throws LockConfigurationError */
+export function textOf(option: string, value: unknown, longest: number): string {
+  if (typeof value !== 'string' || value === '' || value.length > longest)
+    throw inputRefusals.noText(option, value, longest);
   return (value as unknown as { toWellFormed(): string }).toWellFormed();
 }
 

@@ -253,7 +253,8 @@ export const inputRefusals = {
     wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Request fewer, or raise limit.`),
 
   /** The empty string, a longer text, or another type. */
-  noLabel: (given: unknown) => wrong(`label: ${describe(given)} given, a text of 1 to 100 characters expected.`),
+  noText: (option: string, given: unknown, longest: number) =>
+    wrong(`${option}: ${describe(given)} given, a text of 1 to ${longest} characters expected.`),
 
   /** An AbortController, or a signal of another library. */
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),

@@ -17,6 +17,7 @@ export const viewRefusals = {
 /** Log lines about the acts of an operator. */
 export const viewLines = {
   /** Warning, in the process that called `forceRelease`; a holder that still works logs its loss by itself. */
-  forceReleased: (key: string, by: string, holders: string) =>
-    `Lock ${printable(key)} was released by force, by ${by}. It was held by ${holders}.`,
+  forceReleased: (key: string, by: string, holders: string, reason?: string) =>
+    `Lock ${printable(key)} was released by force, by ${by}. It was held by ${holders}.` +
+    (reason === undefined ? '' : ` Reason: ${printable(reason)}.`),
 } as const;

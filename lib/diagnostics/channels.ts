@@ -101,6 +101,9 @@ export interface LockChannels {
   'nestjs-redis-lock:force-released': LockSubject & {
     /** The process that called `forceRelease`. */
     readonly by: Pick<LockHolder, 'client' | 'host' | 'pid'>;
+    /** The person and the reason, as given to `forceRelease`. */
+    readonly actor: string | undefined;
+    readonly reason: string | undefined;
     /** The previous holders. */
     readonly holders: readonly LockHolder[];
   };

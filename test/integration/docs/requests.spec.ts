@@ -90,7 +90,9 @@ describe("the guide's examples for requests", () => {
     const shown = output('inspect') as Record<string, Party[]>;
     expect(withoutProcess(info)).toEqual(withoutProcess(shown));
     expect(await desk.held()).toEqual(['report:daily']);
-    expect(await desk.takeAway('report:daily')).toBe(true);
+    const [holder] = (await desk.look('report:daily')).holders;
+    expect(await desk.takeAway('report:daily', holder!, 'anna', 'hangs')).toBe(true);
+    expect(await desk.takeAway('report:daily', holder!, 'anna', 'hangs')).toBe(false);
     leave.resolve();
     await Promise.all([built, waiting]);
   });

@@ -82,7 +82,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     await holder.backend.until(() => !deprived.isHeld);
   });
 
-  it('publish each release by force on a channel: which lock, who released it, and who held it', async () => {
+  it('publish each release by force on a channel: which lock, who released it and why, and who held it', async () => {
     await using holder = await Engine.start({ redis: server.url });
     await using operator = await Engine.start({ redis: server.url });
     const name = unique();
@@ -90,7 +90,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     const told: unknown[] = [];
     const listen = (message: unknown): void => void told.push(message);
     subscribe('nestjs-redis-lock:force-released', listen);
-    await operator.client.views.forceRelease(name);
+    await operator.client.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs' });
     await operator.client.views.forceRelease(name);
     unsubscribe('nestjs-redis-lock:force-released', listen);
     const process_ = { host: expect.any(String), pid: process.pid, client: expect.stringMatching(/^.{5}$/) };
@@ -102,6 +102,8 @@ describe('inspect, list and forceRelease on Redis', () => {
         kind: 'exclusive',
         where: undefined,
         by: process_,
+        actor: 'anna@example.com',
+        reason: 'hangs',
         holders: [expect.objectContaining({ ...process_, method: undefined, fencingToken: lock.fencingToken })],
       },
     ]);

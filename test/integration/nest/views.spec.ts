@@ -73,6 +73,21 @@ describe('RedisLockService for operators', () => {
           message: expect.stringMatching(new RegExp(`^RedisLockService\\.${call}: key: `)),
         });
     }
+    for (const [options, problem] of [
+      [null, 'options: '],
+      ['why', 'options: '],
+      [{ token: 1 }, "options: there is no option 'token'"],
+      [{ fencingToken: 0 }, 'fencingToken: '],
+      [{ fencingToken: 1.5 }, 'fencingToken: '],
+      [{ fencingToken: '1' }, 'fencingToken: '],
+      [{ reason: '' }, 'reason: '],
+      [{ reason: 'x'.repeat(201) }, 'reason: '],
+      [{ actor: 7 }, 'actor: '],
+    ] as const)
+      await expect(locks.forceRelease('a', options as object)).rejects.toMatchObject({
+        code: 'LOCK_CONFIGURATION',
+        message: expect.stringContaining(`RedisLockService.forceRelease: ${problem}`),
+      });
     for (const options of [null, 7, { startWith: 'a' }, { startsWith: 7 }])
       expect(() => locks.list(options as object)).toThrow(
         expect.objectContaining({
