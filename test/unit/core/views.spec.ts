@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { HolderSnapshot } from '../../../lib/core/lock-backend.js';
+import type { HolderRef, HolderSnapshot } from '../../../lib/core/lock-backend.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import { LockViews } from '../../../lib/core/lock-views.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
@@ -15,14 +15,18 @@ const [first, second] = ['first.web.1:0:Report.daily', 'second.web.2:0:Report.we
 const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string[][], holds = [] as Hold[] } = {}) => {
   const clock = new VirtualClock();
   const log = new KeptLog();
+  const asked: Array<readonly HolderRef[]> = [];
   const backend = Object.assign(new ScriptedBackend(clock), {
     inspect: async () => ({ kind: 'shared' as const, limit: undefined, holders: holders.map(snapshotOf), waiters: [] }),
-    revoke: async () => revoked,
+    revoke: async (_name: string, named: readonly HolderRef[]) => {
+      asked.push(named);
+      return revoked;
+    },
     async *list() {
       yield* listed;
     },
   });
-  return { log, views: new LockViews({ backend, log, connection: 'default', id: 'operator.web.9', holds }) };
+  return { log, asked, views: new LockViews({ backend, log, connection: 'default', id: 'operator.web.9', holds }) };
 };
 
 describe('a forced release', () => {
@@ -40,7 +44,7 @@ describe('a forced release', () => {
     expect(log.lines[0]).not.toContain('Report.daily');
   });
 
-  it('of a lock of its own process names the current holder, not the method that requested it', async () => {
+  it('of a lock of its own process names the current holder, not the method that requested it, and goes by the token of that holder', async () => {
     const lost: string[] = [];
     const holds: Hold[] = [];
     const lose = (reason: string): void => {
@@ -50,11 +54,13 @@ describe('a forced release', () => {
     const user = { method: 'Report.monthly', label: 'import 7', fencingToken: 7, heldFor: 3 };
     const hold = { claim: { id: first }, user, lose };
     holds.push(hold as unknown as Hold);
-    const { log, views } = viewsOf([first], { holds });
+    const { log, asked, views } = viewsOf([first], { holds });
     expect((await views.inspect('a')).holders).toMatchObject([
       { method: 'Report.monthly', label: 'import 7', fencingToken: 7, heldFor: 3 },
     ]);
-    expect(await views.forceRelease('a')).toBe(true);
+    expect(await views.forceRelease('a', { fencingToken: 7 })).toBe(true);
+    // What the backend has is the token of the first caller.
+    expect(asked).toEqual([[expect.objectContaining({ id: first, fencingToken: 1 })]]);
     expect(lost).toEqual(['revoked']);
     expect(log.lines[0]).toContain("Report.monthly 'import 7' (web, process 1)");
   });
