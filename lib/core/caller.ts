@@ -12,8 +12,6 @@ export interface CallOptions extends ResolvedLockOptions {
   readonly calledAt?: number;
   /** With `wait` 0: for how long (ms) the one try may wait for an unavailable backend. @default not at all */
   readonly tryFor?: number;
-  /** What subscribers see of this call. @default no subscriber wants to know */
-  readonly request?: LockAcquireContext;
 }
 
 /** A caller in a local queue. */
@@ -36,6 +34,8 @@ export class Caller implements LinkedListMember<Caller> {
     private readonly clock: Clock,
     readonly settle: (lock: LockHandle) => void,
     readonly reject: (reason: unknown) => void,
+    /** What subscribers see of this call; undefined when none wants to know. */
+    readonly request: LockAcquireContext | undefined,
   ) {
     this.calledAt = options.calledAt ?? clock.now();
   }

@@ -1,9 +1,9 @@
+import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import { originOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
-import { callerOf } from './describe.js';
 import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
@@ -87,11 +87,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return this.callers.size === 0;
   }
 
-  /** Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal. */
-  join(options: CallOptions): Promise<LockHandle> {
+  /**
+   * Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal.
+   * @param request what subscribers see of the call
+   */
+  join(options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {
     return new Promise((settle, reject) => {
-      if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(options);
-      const caller = new Caller(options, this.host.clock, settle, reject);
+      const caller = new Caller(options, this.host.clock, settle, reject, request);
+      if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(caller);
       const { claim } = this;
       if (claim) {
         this.contested = true;
@@ -103,7 +106,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       if (claim || options.signal)
         this.watch(caller, claim ? this.host.backend.commandTimeout : Number.POSITIVE_INFINITY);
       this.callers.push(caller);
-      if (this.hold) this.tellContended(options);
+      if (this.hold) this.tellContended(caller);
       if (caller.waits) this.waiting++;
       if (!claim) this.openClaim();
     });
@@ -122,19 +125,19 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.answers++;
     // Without reserved tokens the lock cannot be passed on.
     if (grant.tokensUntil > grant.fencingToken) this.budget = new HandOffBudget(grant, this.host.clock);
-    const { request } = this.callers.first!.options;
+    const { request } = this.callers.first!;
     if (request && grant.pushed) request.handOff = 'remote';
     const { acquiredAt } = this.serve(this.callers.first!, grant);
     if (!grant.pushed) this.host.health.answered(acquiredAt);
     this.refuseImpatient();
-    for (const { options } of this.callers) this.tellContended(options);
+    for (const caller of this.callers) this.tellContended(caller);
   }
 
   queued(holder: PresentHolder | undefined): void {
     this.answers++;
     this.blockedBy(holder);
     for (const caller of this.callers) {
-      this.tellContended(caller.options);
+      this.tellContended(caller);
       this.watch(caller);
       try {
         if (!caller.counted) this.count(caller);
@@ -152,7 +155,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const caller of this.callers) {
       if (caller.waits || caller.position >= this.joinedAtQuestion) continue;
       this.remove(caller);
-      caller.reject(this.contendedFor(caller.options, rest));
+      caller.reject(this.contendedFor(caller, rest));
     }
     // The claim has no record at the backend and its request is over: the next caller asks with a new claim.
     this.next();
@@ -181,7 +184,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { budget } = this;
     const grant = caller && !keep && budget?.handOff(hold);
     if (grant) {
-      if (caller.options.request) caller.options.request.handOff = 'local';
+      if (caller.request) caller.request.handOff = 'local';
       this.serve(caller, grant, budget!.mustYield());
       if (budget!.renewing) budget!.renewAgain = true;
       else void this.renewBeside(budget!);
@@ -264,8 +267,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private openClaim(): void {
-    const { callerSuffix = '', request } = this.callers.first!.options;
-    this.claim = this.host.openClaim(this, callerSuffix + traceSuffix(request?.trace));
+    const { options, request } = this.callers.first!;
+    this.claim = this.host.openClaim(this, (options.callerSuffix ?? '') + traceSuffix(request?.trace));
     this.claim.ask();
   }
 
@@ -341,20 +344,20 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     };
   }
 
-  private tellContended({ request }: CallOptions): void {
+  private tellContended({ request }: Caller): void {
     if (request) this.host.observation.contended(request, this.holder);
   }
 
   /** The end of a call that must not wait. @param rest of the holder's lease, in ms */
-  private contendedFor(options: CallOptions, rest = this.hold?.remaining()): LockError {
-    this.tellContended(options);
-    return refusals.contended(this.name, rest, this.holder, callerOf(options.where, options.label));
+  private contendedFor(caller: Caller, rest = this.hold?.remaining()): LockError {
+    this.tellContended(caller);
+    return refusals.contended(this.name, rest, this.holder, caller.name);
   }
 
   /** Rejects callers with one try that stood behind an open request: another claim holds the lock. */
   private refuseImpatient(): void {
     for (const caller of this.callers) {
-      if (!caller.waits) this.leave(caller, this.contendedFor(caller.options));
+      if (!caller.waits) this.leave(caller, this.contendedFor(caller));
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { LockAcquireContext } from '../diagnostics/channels.js';
 import { liveConnections } from '../diagnostics/live-connections.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
@@ -130,7 +131,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       const outer = this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer));
       this.assertOpen(name);
-      if (requestsAreObserved()) return this.observation.request(name, options, (terms) => this.join(name, terms));
+      if (requestsAreObserved())
+        return this.observation.request(name, options, (request) => this.join(name, options, request));
       return this.join(name, options);
     } catch (error) {
       const reason = error as Error;
@@ -258,8 +260,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     return new LockHandle(hold, outer.depth + 1, this);
   }
 
-  private join(name: string, options: CallOptions): Promise<LockHandle> {
-    return inRoot(() => this.queueFor(name, options).join(options));
+  private join(name: string, options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {
+    return inRoot(() => this.queueFor(name, options).join(options, request));
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {

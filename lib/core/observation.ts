@@ -74,7 +74,7 @@ export class Observation implements LiveConnection {
   async request(
     key: string,
     options: CallOptions,
-    join: (options: CallOptions) => Promise<LockHandle>,
+    join: (request: LockAcquireContext) => Promise<LockHandle>,
   ): Promise<LockHandle> {
     const { calledAt = this.#host.clock.now() } = options;
     const { name, connection, kind, where, label } = this.subjectOf(key, options);
@@ -98,7 +98,7 @@ export class Observation implements LiveConnection {
     const { start, asyncEnd, error: failed } = channels.acquire;
     start.publish(request);
     try {
-      const lock = await join({ ...options, request });
+      const lock = await join(request);
       const { fencingToken } = lock;
       const waited = this.#host.clock.now() - calledAt;
       request.waited = waited;
