@@ -1,7 +1,7 @@
 import type { LockSubject } from '../diagnostics/channels.js';
 import type { LiveConnection } from '../diagnostics/live-connections.js';
 import { type LockGauge, instruments } from './instruments.js';
-import type { LockAttributes, LockLabels } from './lock-labels.js';
+import type { LabelSet, LockAttributes, LockLabels } from './lock-labels.js';
 
 export interface LockReading {
   value: number;
@@ -14,8 +14,8 @@ const liveConnections = (): Iterable<LiveConnection> => (globalThis as { [place]
 
 /** Reads live state, so the values never drift. */
 export class LockGauges {
-  /** What had a value before, by its JSON. */
-  private readonly seen = new Map<string, LockAttributes>();
+  /** What had a value before. */
+  private readonly seen = new Set<LabelSet>();
 
   constructor(private readonly labels: LockLabels) {}
 
@@ -27,14 +27,15 @@ export class LockGauges {
   private locks(gauge: LockGauge): Iterable<LockReading> {
     const connections = [...liveConnections()];
     const open = new Set(connections.map(({ connection }) => connection));
-    const readings = new Map<string, LockReading>();
-    for (const [key, attributes] of this.seen)
-      if (open.has(attributes['redis_lock.connection']!)) readings.set(key, { value: 0, attributes });
+    const readings = new Map<LabelSet, LockReading>();
+    for (const labels of this.seen) {
+      const { attributes } = labels;
+      if (open.has(attributes['redis_lock.connection']!)) readings.set(labels, { value: 0, attributes });
+    }
     for (const lock of connections.flatMap((connection) => [...locksOf(connection, gauge)])) {
-      const attributes = this.labels.of(lock);
-      const key = JSON.stringify(attributes);
-      this.seen.set(key, attributes);
-      readings.set(key, { value: (readings.get(key)?.value ?? 0) + 1, attributes });
+      const labels = this.labels.of(lock);
+      this.seen.add(labels);
+      readings.set(labels, { value: (readings.get(labels)?.value ?? 0) + 1, attributes: labels.attributes });
     }
     return readings.values();
   }

@@ -37,27 +37,55 @@ export function lockNamer({ name: own }: LockLabelOptions): (lock: LockSubject) 
   return own ? (lock) => attempt(() => own(lock.key, lock)) ?? lock.name : ({ name }) => name;
 }
 
-/** The labels of measurements. */
+/** The labels of a measurement. One object for equal labels: a measurement allocates none. */
+export class LabelSet {
+  private readonly wider = new Map<string, Map<string, LabelSet>>();
+
+  constructor(readonly attributes: LockAttributes = {}) {}
+
+  /** These labels and one more. */
+  with(name: string, value: string): LabelSet {
+    let byValue = this.wider.get(name);
+    if (!byValue) this.wider.set(name, (byValue = new Map()));
+    let found = byValue.get(value);
+    if (!found) byValue.set(value, (found = new LabelSet({ ...this.attributes, [name]: value })));
+    return found;
+  }
+}
+
+/** The labels of all measurements. */
 export class LockLabels {
+  private readonly all = new LabelSet();
   private readonly names = new LabelCap();
   private readonly blockers = new LabelCap();
+  private readonly errors = new LabelCap();
   private readonly nameOf: (lock: LockSubject) => string;
 
   constructor(private readonly options: LockLabelOptions) {
     this.nameOf = lockNamer(options);
   }
 
-  of(lock: LockSubject): LockAttributes {
-    return {
-      'redis_lock.name': this.names.of(this.nameOf(lock)),
-      'redis_lock.connection': lock.connection,
-      'redis_lock.kind': lock.kind,
-    };
+  of(lock: LockSubject): LabelSet {
+    return this.all
+      .with('redis_lock.name', this.names.of(this.nameOf(lock)))
+      .with('redis_lock.connection', lock.connection)
+      .with('redis_lock.kind', lock.kind);
   }
 
   /** @param method of the holder, if it is known */
-  blockedBy(method: string | undefined): LockAttributes | undefined {
-    if (!this.options.blockedBy || method === undefined) return undefined;
-    return { 'redis_lock.blocked_by': this.blockers.of(method) };
+  blockedBy(lock: LabelSet, method: string | undefined): LabelSet {
+    if (!this.options.blockedBy || method === undefined) return lock;
+    return lock.with('redis_lock.blocked_by', this.blockers.of(method));
   }
+
+  failedWith(lock: LabelSet, error: unknown): LabelSet {
+    return lock.with('error.type', this.errors.of(errorTypeOf(error)));
+  }
+}
+
+/** The code of a lock error; of another one, such as the reason of the caller's signal, the name. */
+export function errorTypeOf(error: unknown): string {
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string' && code.startsWith('LOCK_')) return code;
+  return typeof name === 'string' ? name : '_OTHER';
 }

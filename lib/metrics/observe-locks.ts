@@ -1,11 +1,11 @@
 import { type LockGauge, type LockInstrument, instruments } from './instruments.js';
 import { listen } from './listen.js';
 import { LockGauges, type LockReading } from './lock-gauges.js';
-import { type LockAttributes, type LockLabelOptions, LockLabels } from './lock-labels.js';
+import { type LabelSet, type LockLabelOptions, LockLabels } from './lock-labels.js';
 
 /** Gets each measurement of histograms and counters. */
 export interface LockSink {
-  record(instrument: LockInstrument, value: number, attributes: LockAttributes): void;
+  record(instrument: LockInstrument, value: number, labels: LabelSet): void;
 }
 
 export interface LockMetrics {
@@ -25,34 +25,31 @@ export function observeLocks(sink: LockSink, options: LockLabelOptions = {}): Lo
       // The caller does not see this step of its call for several names.
       if (outcome === undefined || outcome === 'retried') return;
       const lock = labels.of(request);
-      const blocked = { ...lock, ...(contended && labels.blockedBy(holder?.method)) };
-      const failure = outcome !== 'acquired' && { 'error.type': errorTypeOf(error) };
-      sink.record(instruments.waitTime, waited / 1000, { ...blocked, 'redis_lock.outcome': outcome, ...failure });
+      const blocked = contended ? labels.blockedBy(lock, holder?.method) : lock;
+      const ended = blocked.with('redis_lock.outcome', outcome);
+      sink.record(
+        instruments.waitTime,
+        waited / 1000,
+        outcome === 'acquired' ? ended : labels.failedWith(ended, error),
+      );
       if (contended) sink.record(instruments.contentions, 1, blocked);
-      if (handOff) sink.record(instruments.handOffs, 1, { ...lock, 'redis_lock.scope': handOff });
+      if (handOff) sink.record(instruments.handOffs, 1, lock.with('redis_lock.scope', handOff));
     },
     'tracing:nestjs-redis-lock:hold:asyncEnd': (hold) => {
       const { held = 0, outcome = 'released' } = hold;
-      sink.record(instruments.holdTime, held / 1000, { ...labels.of(hold), 'redis_lock.outcome': outcome });
+      sink.record(instruments.holdTime, held / 1000, labels.of(hold).with('redis_lock.outcome', outcome));
     },
     'tracing:nestjs-redis-lock:hold:error': (hold) => {
-      sink.record(instruments.lost, 1, { ...labels.of(hold), 'redis_lock.reason': hold.error!.reason });
+      sink.record(instruments.lost, 1, labels.of(hold).with('redis_lock.reason', hold.error!.reason));
     },
     'nestjs-redis-lock:renewed': (renewal) => {
-      const attributes = { ...labels.of(renewal), 'redis_lock.outcome': renewal.outcome };
-      sink.record(instruments.renewals, 1, attributes);
-      sink.record(instruments.leaseLeft, Math.max(0, renewal.left) / 1000, attributes);
+      const ended = labels.of(renewal).with('redis_lock.outcome', renewal.outcome);
+      sink.record(instruments.renewals, 1, ended);
+      sink.record(instruments.leaseLeft, Math.max(0, renewal.left) / 1000, ended);
     },
     'nestjs-redis-lock:force-released': (release) => {
       sink.record(instruments.forceReleases, 1, labels.of(release));
     },
   });
   return { read: (gauge) => gauges.read(gauge), stop };
-}
-
-/** The code of a lock error; of another one, such as the reason of the caller's signal, the name. */
-export function errorTypeOf(error: unknown): string {
-  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  if (typeof code === 'string' && code.startsWith('LOCK_')) return code;
-  return typeof name === 'string' ? name : '_OTHER';
 }

@@ -10,8 +10,7 @@ import {
 } from '@opentelemetry/api';
 import type { LockAcquireContext, LockAcquireOutcome, LockHoldContext, LockSubject } from '../diagnostics/channels.js';
 import { listen } from '../metrics/listen.js';
-import { lockNamer } from '../metrics/lock-labels.js';
-import { errorTypeOf } from '../metrics/observe-locks.js';
+import { errorTypeOf, lockNamer } from '../metrics/lock-labels.js';
 import type { RedisLockInstrumentationConfig } from './config.js';
 import { HolderSpans, remoteSpan, traceOf } from './holder-spans.js';
 

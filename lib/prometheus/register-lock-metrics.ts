@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry, type RegistryContentType, reg
 import { readOptions } from '../core/options.js';
 import { located } from '../errors/configuration.js';
 import { type LockGauge, type LockInstrument, instruments } from '../metrics/instruments.js';
-import type { LockAttributes, LockLabelOptions } from '../metrics/lock-labels.js';
+import type { LabelSet, LockAttributes, LockLabelOptions } from '../metrics/lock-labels.js';
 import { type LockMetrics, observeLocks } from '../metrics/observe-locks.js';
 import { labelOf, metricNameOf } from './prometheus-names.js';
 import { prometheusRefusals as refusals } from './prometheus.messages.js';
@@ -27,9 +27,9 @@ export function registerLockMetrics(options: LockMetricsOptions = {}): () => voi
   const taken = names.find((name) => registry.getSingleMetric(name));
   if (taken !== undefined) throw refusals.taken(taken);
 
-  const recorders = new Map<LockInstrument, (value: number, attributes: LockAttributes) => void>();
+  const recorders = new Map<LockInstrument, (value: number, labels: LabelSet) => void>();
   const metrics = observeLocks(
-    { record: (instrument, value, attributes) => recorders.get(instrument)!(value, labelled(attributes)) },
+    { record: (instrument, value, labels) => recorders.get(instrument)!(value, labels) },
     labelling,
   );
   for (const instrument of Object.values(instruments)) {
@@ -41,10 +41,10 @@ export function registerLockMetrics(options: LockMetricsOptions = {}): () => voi
     };
     if (instrument.kind === 'histogram') {
       const histogram = new Histogram({ ...settings, buckets: [...instrument.buckets] });
-      recorders.set(instrument, (value, attributes) => histogram.observe(attributes, value));
+      recorders.set(instrument, (value, labels) => histogram.observe(labelled(labels), value));
     } else if (instrument.kind === 'counter') {
       const counter = new Counter(settings);
-      recorders.set(instrument, (value, attributes) => counter.inc(attributes, value));
+      recorders.set(instrument, (value, labels) => counter.inc(labelled(labels), value));
     } else registerGauge(instrument, settings, metrics);
   }
   return () => {
@@ -64,21 +64,20 @@ function registerGauge(
     aggregator: instrument.kind === 'gauge' ? 'min' : 'sum',
     collect() {
       this.reset();
-      for (const { value, attributes } of metrics.read(instrument)) this.set(labelled(attributes), value);
+      for (const { value, attributes } of metrics.read(instrument)) this.set(renamed(attributes), value);
     },
   });
 }
 
-const labels = new Map(
-  Object.values(instruments)
-    .flatMap(({ attributes }) => attributes)
-    .map((attribute) => [attribute as string, labelOf(attribute)]),
-);
+const renamed = (attributes: LockAttributes): Record<string, string> =>
+  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [labelOf(name), value]));
 
-/** With names of labels. Once for each measurement: no intermediate arrays. */
-function labelled(attributes: LockAttributes): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name in attributes) found[labels.get(name)!] = attributes[name]!;
+/** Made once for each set: measurements are many. */
+const known = new WeakMap<LabelSet, Record<string, string>>();
+
+function labelled(labels: LabelSet): Record<string, string> {
+  let found = known.get(labels);
+  if (!found) known.set(labels, (found = renamed(labels.attributes)));
   return found;
 }
 

@@ -58,6 +58,32 @@ describe('the labels of metrics', () => {
     warn.mockRestore();
   });
 
+  it('have 200 names of foreign errors in a process, then other', async () => {
+    using telemetry = new Telemetry();
+    const v = new VirtualClient();
+    await v.acquire('a');
+    for (let index = 0; index < 203; index++) {
+      const abort = new AbortController();
+      const waiting = v.acquire('a', { signal: abort.signal });
+      abort.abort(Object.assign(new Error('gone'), { name: `Gone${index}` }));
+      await expect(waiting).rejects.toThrow('gone');
+    }
+    const points = await telemetry.points('redis_lock.wait_time');
+    const counts = new Map(points.map(([attributes, value]) => [attributes['error.type'], value]));
+    expect(counts.get('Gone0')).toEqual([expect.any(Number), 1]);
+    expect(counts.get('other')).toEqual([expect.any(Number), 3]);
+  });
+
+  it('are one object for equal ones: a measurement allocates none', async () => {
+    const measured: unknown[] = [];
+    const metrics = observeLocks({ record: (_instrument, _value, labels) => measured.push(labels) });
+    const v = new VirtualClient();
+    for (let round = 0; round < 3; round++) await (await v.acquire(`product:${round}`)).release();
+    metrics.stop();
+    expect(measured).toHaveLength(6);
+    expect(new Set(measured).size).toBe(2);
+  });
+
   it('name the method that held the lock only when asked', async () => {
     for (const blockedBy of [false, true]) {
       using telemetry = new Telemetry({ blockedBy });
