@@ -50,7 +50,7 @@ export class Hold implements DueMember {
   /** End of a fixed lease, even if the backend's lease is longer; undefined when the lease is renewed. */
   private fixedEnd: number | undefined;
   /** The backend has granted the lock for the claim window, and no reply has confirmed it since. */
-  private provisional: boolean;
+  provisional: boolean;
   private controller: AbortController | undefined;
   /** What subscribers see of it; undefined without subscribers. */
   context: LockHoldContext | undefined;

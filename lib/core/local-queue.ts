@@ -98,6 +98,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       const { claim } = this;
       if (claim) {
         this.contested = true;
+        // Until its first reply the lock may be free.
+        if (claim.decided) this.tellContended(caller);
         if (caller.waits) this.count(caller);
       }
       caller.position = this.joined++;
@@ -106,7 +108,6 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
       if (claim || options.signal)
         this.watch(caller, claim ? this.host.backend.commandTimeout : Number.POSITIVE_INFINITY);
       this.callers.push(caller);
-      if (this.hold) this.tellContended(caller);
       if (caller.waits) this.waiting++;
       if (!claim) this.openClaim();
     });
@@ -293,11 +294,19 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** Tells contended from unavailable: the backend is silent when a reply is due for `commandTimeout`, or for all of the wait. */
-  private tooLate({ waits, answersBefore, name, options: { wait } }: Caller): LockError {
+  private tooLate(caller: Caller): LockError {
+    const {
+      waits,
+      answersBefore,
+      name,
+      options: { wait },
+    } = caller;
     const { commandTimeout } = this.host.backend;
     if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, name);
     const silent = !this.hold && (answersBefore === this.answers || this.claim!.silence >= commandTimeout);
     if (silent) return refusals.silence(this.name, 'wait', wait, name);
+    // Subscribers see the holder that the error names.
+    this.tellContended(caller);
     return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), this.holder, name);
   }
 

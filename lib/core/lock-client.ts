@@ -193,7 +193,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     const reply = outcome === 'handed-on' ? outcome : await outcome;
     if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
       hold.endedByOthers();
-      this.report(hold);
+      inRoot(() => this.report(hold));
     }
     this.observation.holdEnds(hold, 'released');
   }

@@ -168,9 +168,9 @@ export class Observation implements LiveConnection {
   }
 
   /** In no request's async context. @param left milliseconds of the lease before the reply was applied */
-  renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number): void {
+  renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number, provisional: boolean): void {
     const { name, fencingToken, lease, options } = hold;
-    channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease });
+    channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease, provisional });
   }
 }
 

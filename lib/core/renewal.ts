@@ -121,11 +121,14 @@ export class Renewal {
     const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
       const reply = replies[index]!;
-      // Before the reply extends it.
-      const left = isObserved ? hold.remaining() : 0;
+      // As they were before the reply. Not `remaining()`: that may find the hold lost, and who watches must change nothing.
+      const { isUsed, provisional } = hold;
+      const left = isObserved ? Math.max(0, hold.validUntil - this.clock.now()) : 0;
       hold.answered(reply);
       this.rescheduled(hold);
-      if (isObserved) this.observation.renewed(hold, typeof reply === 'string' ? reply : 'renewed', left);
+      // The lease of a hold that has ended does not matter.
+      if (isObserved && isUsed)
+        this.observation.renewed(hold, typeof reply === 'string' ? reply : 'renewed', left, provisional);
     });
   }
 

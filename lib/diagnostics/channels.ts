@@ -18,7 +18,7 @@ export interface LockSubject {
 
 /**
  * How a request for a lock ended. `retried`: one step of a call for several names, which goes on; not an end for the caller. `aborted`: by
- * the caller's signal. `failed`: any other error.
+ * the caller's signal, or because another lock of the same call was lost. `failed`: any other error.
  */
 export type LockAcquireOutcome =
   'acquired' | 'contended' | 'timeout' | 'queue_full' | 'aborted' | 'unavailable' | 'retried' | 'failed';
@@ -76,6 +76,8 @@ export interface LockChannels {
     readonly left: number;
     /** Milliseconds. */
     readonly lease: number;
+    /** True for the confirmation of a grant by message: that lasts for 3 s at most, so `left` says nothing about the lease. */
+    readonly provisional: boolean;
   };
   'nestjs-redis-lock:released': {
     readonly key: string;

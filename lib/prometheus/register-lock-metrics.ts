@@ -49,7 +49,8 @@ export function registerLockMetrics(options: LockMetricsOptions = {}): () => voi
   }
   return () => {
     metrics.stop();
-    for (const name of names) registry.removeSingleMetric(name);
+    // Once: later ones of these names belong to another call.
+    for (const name of names.splice(0)) registry.removeSingleMetric(name);
   };
 }
 

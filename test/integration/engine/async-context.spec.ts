@@ -247,6 +247,29 @@ describe('user code', () => {
     expect(told).toEqual(['no request']);
   });
 
+  it('that subscribes to losses runs outside of the request whose release finds the lock revoked', async () => {
+    using requests = new Requests();
+    await using engine = await Engine.start({ redis });
+    const told: string[] = [];
+    const listener = (_: unknown, channel: string | symbol): void => {
+      told.push(`${String(channel)} ${requests.current ?? 'no request'}`);
+    };
+    const channels = ['nestjs-redis-lock:lost', 'tracing:nestjs-redis-lock:hold:error'];
+    for (const channel of channels) subscribe(channel, listener);
+    try {
+      const name = unique();
+      await requests.run('first', async () => {
+        const lock = await engine.acquire(name, { lease: '60s' });
+        await using admin = connectTo(redis);
+        await admin.del(`lock:{${name}}`);
+        await lock.release();
+      });
+    } finally {
+      for (const channel of channels) unsubscribe(channel, listener);
+    }
+    expect(told).toEqual(channels.map((channel) => `${channel} no request`));
+  });
+
   it('that subscribes to a channel runs in the request of the lock in the message', async () => {
     using requests = new Requests();
     await using engine = await Engine.start({ redis });

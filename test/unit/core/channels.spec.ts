@@ -7,7 +7,8 @@ import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { settled } from '../../support/virtual-clock.js';
-import { unanswered } from '../../support/scripted-backend.js';
+import type { RenewReply } from '../../../lib/core/lock-backend.js';
+import { deferred, unanswered } from '../../support/scripted-backend.js';
 import { VirtualClient } from './virtual-client.js';
 
 const prefix = /^(tracing:)?nestjs-redis-lock:/;
@@ -181,6 +182,44 @@ describe('the channels of a request', () => {
     expect(messages.map(([, { outcome }]) => outcome)).toEqual(['acquired', 'queue_full', 'aborted', 'unavailable']);
   });
 
+  it('show a caller that stands behind the first waiter of its process as contended, however its call ends', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient({ maxWaiters: 3 });
+    v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere });
+    const leave = new AbortController();
+    const first = v.acquire('a', { signal: leave.signal });
+    await settled();
+    const ends = [first, v.acquire('a', { wait: 200 }), v.acquire('a', { wait: 2_000 })];
+    for (const end of ends) end.catch(() => undefined);
+    await settled();
+    await v.acquire('a').catch(() => undefined);
+    await v.clock.advance(200);
+    leave.abort();
+    v.push();
+    await ends[2];
+    expect(messages.map(([, { outcome, contended, holder: by }]) => [outcome, contended, by])).toMatchObject([
+      ['queue_full', true, { method: 'Shop.buy' }],
+      ['timeout', true, { method: 'Shop.buy' }],
+      ['aborted', true, { method: 'Shop.buy' }],
+      ['acquired', true, { method: 'Shop.buy' }],
+    ]);
+  });
+
+  it('name the same holder as the error of a wait that ended after the lock went to another caller', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient();
+    const first = await v.acquire('a');
+    const second = v.acquire('a');
+    const late = v.acquire('a', { wait: 200 }).catch((error: unknown) => error);
+    await v.clock.advance(100);
+    await first.release();
+    await second;
+    await v.clock.advance(100);
+    const { holder: told } = (await late) as { holder: object };
+    expect(told).toMatchObject({ fencingToken: (await second).fencingToken });
+    expect(messages.at(-1)).toMatchObject(['acquire:asyncEnd', { outcome: 'timeout', holder: told }]);
+  });
+
   it('show each key of a call for several, and the tries before the last as retried', async () => {
     const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
     const v = new VirtualClient();
@@ -313,6 +352,57 @@ describe('the channel of renewals', () => {
       { ...told, outcome: 'unanswered', left: expect.closeTo(597.1) },
       { ...told, outcome: 'lost', left: expect.closeTo(522.1) },
     ]);
+  });
+
+  it('is silent on a hold that has ended before the reply came: nothing of its lease matters any more', async () => {
+    const messages = seen('nestjs-redis-lock:renewed');
+    const v = new VirtualClient();
+    const reply = deferred<RenewReply[]>();
+    v.backend.onRenew = () => reply.promise;
+    const lock = await v.acquire('a', { lease: 900, renew: true });
+    await v.clock.advance(300);
+    await lock.release();
+    reply.resolve([v.backend.renewal(900)]);
+    await settled();
+    expect(messages).toEqual([]);
+  });
+
+  it('says what was left of the lease, also when maxHold ends before', async () => {
+    const messages = seen('nestjs-redis-lock:renewed');
+    const v = new VirtualClient();
+    await v.acquire('a', { lease: 900, renew: true, maxHold: 350 });
+    await v.clock.advance(300);
+    expect(messages).toMatchObject([['renewed', { outcome: 'renewed', left: expect.closeTo(597.1) }]]);
+  });
+
+  it('tells the confirmation of a grant by message from a renewal: what was left then is not of the lease', async () => {
+    const messages = seen('nestjs-redis-lock:renewed');
+    const v = new VirtualClient();
+    v.letWait();
+    const pushed = v.acquire('a', { lease: '60s', renew: true });
+    await settled();
+    v.push();
+    await pushed;
+    await v.clock.advance(21_000);
+    expect(messages).toMatchObject([
+      ['renewed', { outcome: 'renewed', provisional: true, left: 2_000 }],
+      ['renewed', { outcome: 'renewed', provisional: false, left: expect.closeTo(39_938) }],
+    ]);
+  });
+
+  it('does not lose a lock that would be kept without a subscriber', async () => {
+    seen('nestjs-redis-lock:renewed');
+    const v = new VirtualClient();
+    const reply = deferred<RenewReply[]>();
+    v.backend.onRenew = () => reply.promise;
+    const lock = await v.acquire('a', { lease: 900, renew: true });
+    await v.clock.advance(300);
+    const renewal = v.backend.renewal(900);
+    // The event loop stands still beyond the first lease, and reads the reply before its timers run.
+    v.clock.stall(700);
+    reply.resolve([renewal]);
+    await settled();
+    expect(lock.isHeld).toBe(true);
   });
 });
 

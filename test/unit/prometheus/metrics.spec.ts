@@ -89,6 +89,20 @@ describe('the metrics of locks for Prometheus', () => {
     ]);
   });
 
+  it('leave out of the rest of leases what was left of a grant by message: it is short by nature', async () => {
+    begin();
+    v.letWait();
+    const pushed = v.acquire('product:42', { lease: '60s', renew: true });
+    await v.clock.advance(1);
+    v.push();
+    await pushed;
+    await v.clock.advance(1_000);
+    expect(await linesOf('redis_lock_renewals_total')).toEqual([
+      `redis_lock_renewals_total{${product},redis_lock_outcome="renewed"} 1`,
+    ]);
+    expect(await linesOf('redis_lock_lease_left_seconds_count')).toEqual([]);
+  });
+
   it('label locks by a function of the application', async () => {
     begin({ name: (key) => key.split(':')[0]!.toUpperCase() });
     await v.acquire('product:42');
@@ -165,6 +179,16 @@ describe('the metrics of locks for Prometheus', () => {
     expect(await registry.getMetricsAsJSON()).toEqual([]);
     begin();
     expect(await linesOf('redis_lock_wait_time_seconds_count')).toEqual([]);
+  });
+
+  it('stay when the function of an earlier registration is called again', async () => {
+    begin();
+    const endFirst = end;
+    endFirst();
+    begin();
+    endFirst();
+    await v.acquire('product:42');
+    expect(await linesOf('redis_lock_held')).toEqual([`redis_lock_held{${product}} 1`]);
   });
 
   it('can be in several registries', async () => {
