@@ -6,6 +6,8 @@
 export type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   AdoptReply,
   AdoptRequest,
   BackendCapabilities,

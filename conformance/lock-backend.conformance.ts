@@ -1,4 +1,5 @@
 import { type BackendCapabilities, allCapabilities } from '../lib/core/lock-backend.js';
+import { activity } from './activity.guarantees.js';
 import { BackendBench } from './backend-bench.js';
 import { callers } from './callers.guarantees.js';
 import { ClientBench } from './client-bench.js';
@@ -40,6 +41,7 @@ export function lockBackendConformance(
     pushedGrants(bench);
     repetition(bench);
     if (capabilities.views) snapshots(bench);
+    if (capabilities.views) activity(bench);
     if (capabilities.handOver) adoption(bench);
     sharedLocks(bench);
     permitLocks(bench);

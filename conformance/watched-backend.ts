@@ -2,6 +2,8 @@ import type { Clock } from '../lib/core/clock.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   AdoptReply,
   AdoptRequest,
   ClaimRef,
@@ -23,6 +25,7 @@ export class WatchedBackend implements LockBackend {
   readonly releases: Array<ClaimRef & { reply?: ReleaseReply }> = [];
   readonly renewals: Array<{ holds: readonly RenewRequest[]; replies?: RenewReply[] }> = [];
   readonly adoptions: Array<AdoptRequest & { reply?: AdoptReply }> = [];
+  readonly reported: ActivityReport[] = [];
   readonly grants: PushedGrant[] = [];
   recoveries = 0;
   private readonly happened = conditions();
@@ -120,6 +123,16 @@ export class WatchedBackend implements LockBackend {
     this.adoptions.push(call);
     call.reply = await this.inner.adopt!(request);
     return call.reply;
+  }
+
+  async report(report: ActivityReport): Promise<void> {
+    this.reported.push(report);
+    await this.inner.report?.(report);
+    setImmediate(() => this.happened.changed());
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.inner.reports!(most);
   }
 
   list(startsWith: string): AsyncIterable<readonly string[]> {

@@ -162,6 +162,11 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     return health.report(this.isClosing ? undefined : check);
   }
 
+  /** The doctor reports a finding to operators, too. */
+  found(finding: LockFinding): void {
+    this.parts.reveal().client.activity.found(finding);
+  }
+
   onModuleDestroy(): void {
     // Begun here, awaited below: the running work may need the hooks of other modules. A failure shows there too.
     this.close().catch(() => undefined);

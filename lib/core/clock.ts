@@ -7,15 +7,17 @@ export interface Clock {
   /**
    * Calls `fn` once after about `delay` milliseconds. Node's timers may fire a millisecond or two *early* by `now()`: callers that must not
    * be early read the clock again. Returns a function that prevents the call.
+   * @param isBackground true: the timer alone keeps no process running
    */
-  timer(delay: number, fn: () => void): () => void;
+  timer(delay: number, fn: () => void, isBackground?: boolean): () => void;
 }
 
 /** Its timers belong to no request. */
 export const systemClock: Clock = {
   now: () => performance.now(),
-  timer(delay, fn) {
+  timer(delay, fn, isBackground = false) {
     const handle = inRoot(() => setTimeout(fn, delay));
+    if (isBackground) handle.unref();
     return () => {
       clearTimeout(handle);
     };

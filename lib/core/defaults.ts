@@ -19,6 +19,7 @@ export const defaults = {
   strict: false,
   ignoreFindings: [],
   httpErrors: true,
+  activity: true,
 } as const;
 
 /** The smallest value of each option that is a number or a duration. Below a lease of 10 ms, round trips use it up. */

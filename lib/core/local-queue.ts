@@ -83,6 +83,19 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const { counted, options } of this.callers) if (counted) yield options;
   }
 
+  /** How many callers wait behind others, and the one that waits longest. Undefined when none does. */
+  get waitingHere():
+    { readonly callers: number; readonly first: Caller; readonly holder: LockHolder | undefined } | undefined {
+    let callers = 0;
+    let first: Caller | undefined;
+    for (const caller of this.callers) {
+      if (!caller.counted) continue;
+      callers++;
+      if (!first || caller.calledAt < first.calledAt) first = caller;
+    }
+    return first && { callers, first, holder: this.holder };
+  }
+
   get isEmpty(): boolean {
     return this.callers.size === 0;
   }

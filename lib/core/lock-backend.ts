@@ -70,6 +70,13 @@ export interface LockBackend {
    */
   list?(startsWith: string): AsyncIterable<readonly string[]>;
   /**
+   * Keeps a text of a process for a while, in place of its last one: what operators see of the fleet. Locks never depend on it.
+   * @default the activity of this connection's processes is not known
+   */
+  report?(report: ActivityReport): Promise<void>;
+  /** The texts that are kept. @param most how many at most, those of the highest rank */
+  reports?(most: number): Promise<ActivityReports>;
+  /**
    * The one of several servers that has a name: renewals at one must not wait for another that is silent.
    * @default one server has all names
    */
@@ -189,6 +196,25 @@ export type AcquireReply =
 
 /** The holder that keeps a claim out, the earliest of several. Undefined: not known, or none (a claim ahead in the queue is next). */
 export type PresentHolder = Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>;
+
+/** What a process tells of its locks. */
+export interface ActivityReport {
+  /** Names the process. A later report of the same process takes the place of this one. */
+  readonly process: string;
+  readonly text: string;
+  /** Orders the reports of many processes. A whole number. */
+  readonly rank: number;
+  /** Milliseconds after which it vanishes. 0: now. */
+  readonly lasts: number;
+}
+
+export interface ActivityReports {
+  /** How many there are. */
+  readonly total: number;
+  readonly reports: ReadonlyArray<
+    Pick<ActivityReport, 'process' | 'text'> & { /** ms since it came */ readonly age: number }
+  >;
+}
 
 /** What a holder can rely on. */
 export interface Outlook {

@@ -1,5 +1,6 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
 import { liveConnections } from '../diagnostics/live-connections.js';
+import { Activity } from './activity.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
@@ -34,6 +35,8 @@ export interface LockClientSettings {
   readonly maxWaiters: number;
   /** The name of the connection, for subscribers. @default 'default' */
   readonly connection?: string;
+  /** True: it tells operators of waiting callers, long holds and losses. @default false */
+  readonly activity?: boolean;
 }
 
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
@@ -52,6 +55,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   readonly releases: Releases;
   readonly observation: Observation;
   readonly health: Health;
+  /** For operators, too. */
+  readonly activity: Activity;
   private readonly renewal: Renewal;
   private readonly transfers = new Transfers(this);
   private closing: Promise<void> | undefined;
@@ -83,12 +88,24 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       holds: () => this.renewal.holds,
     });
     this.renewal = new Renewal(backend, clock, this.observation, this.health);
+    this.activity = new Activity({
+      backend,
+      clock,
+      log,
+      connection,
+      id: this.id,
+      observation: this.observation,
+      counts: () => this.counts,
+      queues: () => this.everyQueue(),
+      holds: () => this.renewal.holds,
+    });
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
   start(): Promise<void> {
     liveConnections.add(this.observation);
+    if (this.settings.activity) this.activity.start();
     return this.backend.start(this.id, {
       granted: (grant) => {
         this.granted(grant);
@@ -289,6 +306,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   private report(hold: Hold): void {
     this.log.error(hold.lost!.message);
+    this.activity.lost(hold);
     this.health.lost(hold.lost!.reason);
     this.observation.holdIsLost(hold);
   }
@@ -310,6 +328,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     await this.transfers.settled();
     await this.releases.settled(this.backend.commandTimeout);
     this.releases.stop();
+    this.activity.stop();
     liveConnections.delete(this.observation);
     await this.backend.close();
   }

@@ -14,6 +14,13 @@ export const viewRefusals = {
     ),
 } as const;
 
+/** Log lines about what operators see of the fleet. */
+export const activityLines = {
+  /** Warning, once: the locks of this process work, and the console does not show what its callers wait for. */
+  refused: (connection: string, reason: string) =>
+    `Lock connection '${connection}': operators do not see the activity of this process: ${reason}`,
+} as const;
+
 /** Log lines about the acts of an operator. */
 export const viewLines = {
   /** Warning, in the process that called `forceRelease`; a holder that still works logs its loss by itself. */

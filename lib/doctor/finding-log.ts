@@ -17,6 +17,8 @@ export class FindingLog {
   constructor(
     private readonly log: LockLog,
     private readonly ignored: IgnoredFindings,
+    /** Gets each finding that is written to the log. */
+    private readonly onFinding?: (finding: LockFinding) => void,
   ) {}
 
   /** The findings that are new and not ignored. */
@@ -32,6 +34,7 @@ export class FindingLog {
   logOnce(subject: string, finding: LockFinding): void {
     if (this.lines > mostLines || !this.isNews(finding, subject)) return;
     const line = this.lines++ < mostLines ? lineOf(finding) : doctorLines.noMore(mostLines);
+    this.onFinding?.(finding);
     if (finding.remark) this.log.log(line);
     else this.log.warn(line);
   }

@@ -174,15 +174,12 @@ async function connect(
   options: ResolvedModuleOptions,
   application: ModulesContainer,
 ): Promise<LockConnection> {
-  const { defaults, maxWaiters, shutdownTimeout, strict } = options;
+  const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
   const log = new Logger(RedisLockModule.name);
   const backend = await createBackend(options, log);
-  const nesting = watchNesting(application, name, options, log);
-  return new LockConnection(
-    new LockClient(backend, { defaults, maxWaiters, connection: name }, log),
-    { name, strict, shutdownTimeout, nesting },
-    log,
-  );
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity }, log);
+  const nesting = watchNesting(application, name, options, log, (finding) => client.activity.found(finding));
+  return new LockConnection(client, { name, strict, shutdownTimeout, nesting }, log);
 }
 
 function doctorFor(
@@ -193,6 +190,6 @@ function doctorFor(
   options: HiddenOptions,
 ): LockDoctor {
   const { strict, ignoreFindings } = options();
-  const log = new FindingLog(new Logger(RedisLockModule.name), ignoreFindings);
+  const log = new FindingLog(new Logger(RedisLockModule.name), ignoreFindings, (finding) => connection.found(finding));
   return new LockDoctor(application, connection, host, config, log, strict);
 }

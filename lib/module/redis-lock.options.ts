@@ -86,6 +86,12 @@ export interface RedisLockModuleOptions extends LockDefaults {
    */
   checkNesting?: boolean | undefined;
   /**
+   * True: while callers wait, a lock is held for long, or one was lost, this process tells the others so, by one small command each five
+   * seconds at most. `nestjs-redis-lock/console` shows it.
+   * @default true
+   */
+  activity?: boolean | undefined;
+  /**
    * True: LockErrorFilter sends lock errors as HTTP 409 and 503, and in the forms of other transports, in the whole application. With
    * several connections, false at one of them turns it off.
    * @default true

@@ -54,6 +54,7 @@ export interface ResolvedModuleOptions extends ResolvedBackendOptions {
   readonly ignoreFindings: IgnoredFindings;
   readonly checkNesting: boolean;
   readonly httpErrors: boolean;
+  readonly activity: boolean;
 }
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
@@ -66,6 +67,7 @@ const ownNames = [
   'ignoreFindings',
   'checkNesting',
   'httpErrors',
+  'activity',
 ] as const;
 const extraNames = ['name', 'isGlobal'] as const;
 const names = [...redisNames, ...ownNames, ...defaultNames, ...extraNames] as const;
@@ -84,6 +86,7 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
     ignoreFindings = library.ignoreFindings,
     checkNesting = process.env['NODE_ENV'] !== 'production',
     httpErrors = library.httpErrors,
+    activity = library.activity,
   } = given;
   return {
     ...resolveBackend(given, defaults.lease),
@@ -94,6 +97,7 @@ export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
     ignoreFindings: findingsToIgnore(ignoreFindings),
     checkNesting: oneOf('checkNesting', checkNesting, [true, false]),
     httpErrors: oneOf('httpErrors', httpErrors, [true, false]),
+    activity: oneOf('activity', activity, [true, false]),
   };
 }
 

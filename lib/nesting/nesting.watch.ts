@@ -2,6 +2,7 @@ import type { ModulesContainer } from '@nestjs/core';
 import { printable } from '../core/describe.js';
 import { locksAround } from '../core/lock-flow.js';
 import type { LockKey } from '../core/lock-key.js';
+import type { LockFinding } from '../core/lock-finding.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { LockSite } from './lock-site.js';
 import type { LockScope } from '../core/lock-scope.js';
@@ -40,9 +41,10 @@ export function watchNesting(
   connection: string,
   { checkNesting, ignoreFindings }: NestingSettings,
   log: LockLog,
+  onFinding?: (finding: LockFinding) => void,
 ): NestingWatch | undefined {
   if (!checkNesting) return undefined;
-  return new NestingWatch(connection, lockOrderOf(application), new FindingLog(log, ignoreFindings));
+  return new NestingWatch(connection, lockOrderOf(application), new FindingLog(log, ignoreFindings, onFinding));
 }
 
 /** Checks each lock that is requested inside another one, before the request: the warning comes before the deadlock. */

@@ -89,6 +89,11 @@ async function operate({ client }: Scene): Promise<void> {
   expect(await operator.views.forceRelease('acl')).toBe(true);
   await (await waiting).release();
   await lock.release();
+  // The activity of the fleet: kept, read, and taken back.
+  for (const lasts of [1, 60_000, 0]) {
+    await operator.backend.report!({ process: 'web-1', text: '', rank: 0, lasts });
+    await holder.activity.fleet(10);
+  }
 }
 
 const listed = async (client: LockClient): Promise<string[]> => {

@@ -4,6 +4,8 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   AdoptReply,
   AdoptRequest,
   HolderRef,
@@ -151,6 +153,16 @@ export class MemoryLockBackend implements LockBackend {
     yield (await this.send(undefined, 'useless', () => this.server.table.held())).filter((name) =>
       name.startsWith(startsWith),
     );
+  }
+
+  async report(report: ActivityReport): Promise<void> {
+    await this.rideOut(undefined, this.clock.now() + this.commandTimeout);
+    await this.send(undefined, 'useful', () => this.server.activity.keep(report));
+  }
+
+  async reports(most: number): Promise<ActivityReports> {
+    await this.rideOut(undefined, this.clock.now() + this.commandTimeout);
+    return this.send(undefined, 'useless', () => this.server.activity.first(most));
   }
 
   availability(): Array<[server: string, isAvailable: boolean]> {

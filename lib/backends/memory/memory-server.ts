@@ -2,6 +2,7 @@ import { originOf } from '../../core/claim-id.js';
 import { type Clock, systemClock } from '../../core/clock.js';
 import type { ClaimRef } from '../../core/lock-backend.js';
 import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
+import { ActivityTable } from './activity-table.js';
 import { LockTable, clientOf } from './lock-table.js';
 import { MemoryFaults } from './memory-faults.js';
 import type { GrantMessage } from './table-messages.js';
@@ -36,6 +37,8 @@ export class MemoryLockServer {
   readonly faults: MemoryFaults;
   /** @internal */
   readonly table: LockTable;
+  /** @internal */
+  readonly activity: ActivityTable;
 
   /** By the ids of the clients. Private fields: an id is a secret of its client. */
   readonly #connections = new Map<string, Connection>();
@@ -46,6 +49,7 @@ export class MemoryLockServer {
 
   constructor({ clock = systemClock }: MemoryLockServerOptions = {}) {
     this.clock = clock;
+    this.activity = new ActivityTable(clock);
     // As large as real ones: code that stores a token must have room for it.
     const since1970 = performance.timeOrigin;
     this.table = new LockTable(() => since1970 + clock.now(), {

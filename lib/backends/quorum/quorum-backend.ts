@@ -3,6 +3,8 @@ import { defaults } from '../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   BackendCapabilities,
   HolderRef,
   LockBackend,
@@ -155,6 +157,14 @@ export class QuorumBackend implements LockBackend {
 
   list(startsWith: string): AsyncIterable<readonly string[]> {
     return this.views.list(startsWith);
+  }
+
+  report(report: ActivityReport): Promise<void> {
+    return this.views.report(report);
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.views.reports(most);
   }
 
   /** Examines all nodes. A node that loses its data in a restart does no harm if `restartGuard` keeps it from voting then. */

@@ -1,4 +1,11 @@
-import type { HolderRef, HolderSnapshot, LockSnapshot, WaiterSnapshot } from '../../core/lock-backend.js';
+import type {
+  ActivityReport,
+  ActivityReports,
+  HolderRef,
+  HolderSnapshot,
+  LockSnapshot,
+  WaiterSnapshot,
+} from '../../core/lock-backend.js';
 import { quorumClaimId } from './node-claim.js';
 import { reachedBy } from './quorum-rules.js';
 import { answersOf } from './quorum-answers.js';
@@ -63,6 +70,31 @@ export class QuorumViews {
     const count = new Map<string, number>();
     for (const [, names] of lists) for (const name of names) count.set(name, (count.get(name) ?? 0) + 1);
     yield [...count].filter(([, nodes]) => nodes >= this.majority).map(([name]) => name);
+  }
+
+  /** At all nodes that can be reached. @throws what a node says, when there is none */
+  async report(report: ActivityReport): Promise<void> {
+    await this.reached(async ({ backend }) => backend.report!(report));
+  }
+
+  /** Of each process the newest report that a node has: one node may have missed it. */
+  async reports(most: number): Promise<ActivityReports> {
+    const answers = await this.reached(async ({ backend }) => backend.reports!(most));
+    const newest = new Map<string, ActivityReports['reports'][number]>();
+    for (const report of answers.flatMap(({ reports }) => reports)) {
+      const known = newest.get(report.process);
+      if (!known || report.age < known.age) newest.set(report.process, report);
+    }
+    const total = Math.max(newest.size, ...answers.map((answer) => answer.total));
+    return { total, reports: [...newest.values()].slice(0, most) };
+  }
+
+  private async reached<T>(ask: (node: QuorumNode) => Promise<T>): Promise<T[]> {
+    const answers = await Promise.allSettled(this.nodes.map(ask));
+    const given = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const [failed] = answers.filter((answer) => answer.status === 'rejected');
+    if (given.length === 0) throw failed!.reason;
+    return given;
   }
 
   private look(name: string, waiters: number): Promise<ReadonlyArray<readonly [QuorumNode, LockSnapshot]>> {

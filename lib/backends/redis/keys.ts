@@ -23,6 +23,8 @@ export interface KeySpace {
   nameOf(record: string): string;
   /** The largest token issued on this server. */
   readonly register: string;
+  /** What the processes tell of their locks. */
+  readonly activity: string;
   /** Grants for a client are published on this prefix with the client's id. */
   readonly channels: string;
   /** The prefix for a script with these claims. */
@@ -75,6 +77,7 @@ export function keySpace(prefix: string): KeySpace {
       return name.startsWith(':') ? name.slice(1) : name;
     },
     register,
+    activity: `${own}activity`,
     channels,
     channelsFor: () => channels,
     own,

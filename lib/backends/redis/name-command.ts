@@ -4,7 +4,7 @@ import { isMissingScript, toLockError } from './redis-errors.js';
 import { failureIn } from './replies.js';
 
 /**
- * One script call for one name, outside of the batches, for rare commands. Sent once; repeated only when the script was not executed
+ * One script call for one name, or for none, outside of the batches, for rare commands. Sent once; repeated only when the script was not executed
  * because it was missing.
  * @param args keys, then arguments, made when the command is sent
  * @param decode throws UnexpectedReply
@@ -14,7 +14,7 @@ import { failureIn } from './replies.js';
 export async function commandFor<T>(
   connection: CommandConnection,
   script: ScriptName,
-  name: string,
+  name: string | undefined,
   args: (sentAt: number) => Array<string | number>,
   decode: (reply: unknown, sentAt: number) => T,
   deadline: number,
@@ -23,7 +23,7 @@ export async function commandFor<T>(
     if (!connection.usable) await connection.whenUsable(deadline, name);
     const sentAt = performance.now();
     try {
-      const reply = await connection.run(script, 4, args(sentAt));
+      const reply = await connection.run(script, name === undefined ? 1 : 4, args(sentAt));
       const failure = failureIn(reply);
       if (failure) throw failure;
       return decode(reply, sentAt);

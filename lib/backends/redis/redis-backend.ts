@@ -6,6 +6,8 @@ import { claimWindow, defaults } from '../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   AdoptReply,
   AdoptRequest,
   HolderRef,
@@ -179,6 +181,14 @@ export class RedisBackend implements LockBackend {
 
   list(startsWith: string): AsyncIterable<readonly string[]> {
     return this.views.list(startsWith);
+  }
+
+  report(report: ActivityReport): Promise<void> {
+    return this.views.report(report);
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.views.reports(most);
   }
 
   async examine(): Promise<readonly LockFinding[]> {

@@ -1,9 +1,9 @@
-import type { HolderRef, LockSnapshot } from '../../core/lock-backend.js';
+import type { ActivityReport, ActivityReports, HolderRef, LockSnapshot } from '../../core/lock-backend.js';
 import type { CommandConnection } from './command-connection.js';
 import type { KeySpace } from './keys.js';
 import { commandFor } from './name-command.js';
 import { toLockError } from './redis-errors.js';
-import { decodeInspect, decodeRevoke, decodeScan } from './replies.js';
+import { decodeInspect, decodeReports, decodeRevoke, decodeScan } from './replies.js';
 
 /** Keys in one step of SCAN: Redis serves no other client during a step, some ten microseconds at this size. */
 const keysAtOnce = 250;
@@ -35,6 +35,14 @@ export class RedisViews {
     return commandFor(this.connection, 'revoke', name, () => args, decodeRevoke, this.deadline);
   }
 
+  async report({ process, lasts, rank, text }: ActivityReport): Promise<void> {
+    await this.activity([process, lasts, rank, text], () => undefined);
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.activity([most], decodeReports);
+  }
+
   /** Not KEYS: Redis keeps serving locks between two steps. */
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
     const { connection, keys } = this;
@@ -52,5 +60,10 @@ export class RedisViews {
       cursor = next;
       if (records.length > 0) yield records.map((record) => keys.nameOf(record));
     } while (cursor !== '0');
+  }
+
+  private activity<T>(args: Array<string | number>, decode: (reply: unknown) => T): Promise<T> {
+    const all = [this.keys.activity, ...args];
+    return commandFor(this.connection, 'activity', undefined, () => all, decode, this.deadline);
   }
 }

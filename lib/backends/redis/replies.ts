@@ -5,6 +5,7 @@ import type {
   AcquireReply,
   AdoptReply,
   AcquireRequest,
+  ActivityReports,
   ClaimRef,
   HolderSnapshot,
   LockKind,
@@ -145,6 +146,18 @@ export function decodeAdopt(reply: unknown, sentAt: number): AdoptReply | 'late'
 export function decodeRevoke(reply: unknown): readonly string[] {
   if (isTexts(reply)) return reply;
   throw new UnexpectedReply('revoke', reply);
+}
+
+type ReportReply = [process: string, age: number, text: string];
+
+const isReportReply = (reply: unknown): reply is ReportReply =>
+  Array.isArray(reply) && typeof reply[0] === 'string' && isCount(reply[1]) && typeof reply[2] === 'string';
+
+/** @throws UnexpectedReply */
+export function decodeReports(reply: unknown): ActivityReports {
+  const [total, ...reports] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  if (!isCount(total) || !reports.every(isReportReply)) throw new UnexpectedReply('activity', reply);
+  return { total, reports: reports.map(([process, age, text]) => ({ process, age, text })) };
 }
 
 type HolderReply = [

@@ -4,6 +4,8 @@ import { claimWindow, defaults } from '../../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
+  ActivityReport,
+  ActivityReports,
   AdoptReply,
   AdoptRequest,
   HolderRef,
@@ -24,6 +26,7 @@ import { clusterKeySpace } from './cluster-keys.js';
 import { ClusterNode } from './cluster-node.js';
 import { type ClusterAccess, readCluster, type RedisClusterOptions } from './cluster-options.js';
 import { SlotMap } from './slot-map.js';
+import { slotOfKey } from './slots.js';
 
 /** Checked by the module (`resolveModuleOptions`); times in ms. What is left out is the default. */
 export interface ClusterBackendOptions {
@@ -90,7 +93,7 @@ export class ClusterBackend implements LockBackend {
   }
 
   release(claim: ReleaseRequest): Promise<ReleaseReply> {
-    return this.routed(claim.name, performance.now() + this.commandTimeout, ({ backend }) => backend.release(claim));
+    return this.routed(claim.name, this.soon, ({ backend }) => backend.release(claim));
   }
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
@@ -109,11 +112,11 @@ export class ClusterBackend implements LockBackend {
   }
 
   inspect(name: string, waiters: number): Promise<LockSnapshot> {
-    return this.routed(name, performance.now() + this.commandTimeout, ({ backend }) => backend.inspect(name, waiters));
+    return this.routed(name, this.soon, ({ backend }) => backend.inspect(name, waiters));
   }
 
   revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
-    return this.routed(name, performance.now() + this.commandTimeout, ({ backend }) => backend.revoke(name, holders));
+    return this.routed(name, this.soon, ({ backend }) => backend.revoke(name, holders));
   }
 
   adopt(request: AdoptRequest): Promise<AdoptReply> {
@@ -123,6 +126,14 @@ export class ClusterBackend implements LockBackend {
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
     await this.look();
     for (const { backend } of [...this.map.nodes.values()]) yield* backend.list(startsWith);
+  }
+
+  report(report: ActivityReport): Promise<void> {
+    return this.routedTo(this.activitySlot, undefined, this.soon, ({ backend }) => backend.report(report));
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.routedTo(this.activitySlot, undefined, this.soon, ({ backend }) => backend.reports(most));
   }
 
   nodeOf(name: string): unknown {
@@ -188,13 +199,25 @@ export class ClusterBackend implements LockBackend {
     this.retired.set(node, timer);
   }
 
+  private get activitySlot(): number {
+    return slotOfKey(this.keys.activity);
+  }
+
+  private get soon(): number {
+    return performance.now() + this.commandTimeout;
+  }
+
+  private routed<T>(name: string, until: number, call: (node: ClusterNode, again: boolean) => Promise<T>): Promise<T> {
+    return this.routedTo(this.keys.slotOf(name), name, until, call);
+  }
+
   /** @param until local ms until which transient errors are worth another try */
-  private async routed<T>(
-    name: string,
+  private async routedTo<T>(
+    slot: number,
+    name: string | undefined,
     until: number,
     call: (node: ClusterNode, again: boolean) => Promise<T>,
   ): Promise<T> {
-    const slot = this.keys.slotOf(name);
     let node = this.map.owner(slot) ?? (await this.found(slot, name));
     for (let tries = 0; ; tries++) {
       try {
@@ -248,7 +271,7 @@ export class ClusterBackend implements LockBackend {
     await Promise.race([this.map.refresh(), late]).finally(() => over.abort());
   }
 
-  private async found(slot: number, name: string): Promise<ClusterNode> {
+  private async found(slot: number, name: string | undefined): Promise<ClusterNode> {
     await this.look();
     const node = this.map.owner(slot);
     if (!node) throw redisRefusals.notConnected(name, this.access.seeds.join(', '), '');

@@ -1,0 +1,122 @@
+import type { LockHolder, LockLostReason } from '../errors/lock-errors.js';
+import type { LockKind } from './lock-backend.js';
+import type { LockFinding } from './lock-finding.js';
+
+/** The first of many, and how many more there are. */
+export interface Listed<T> {
+  readonly first: readonly T[];
+  readonly more: number;
+}
+
+/** A name for which callers of a process wait. */
+export interface WaitedForLock {
+  readonly key: string;
+  /** A label for many keys, as in metrics. */
+  readonly name: string;
+  readonly kind: LockKind;
+  readonly callers: number;
+  /** Milliseconds that the first of them has waited. */
+  readonly longest: number;
+  /** Its method, and the label of its call. */
+  readonly method: string | undefined;
+  readonly label: string | undefined;
+  /** Who holds the lock, as of the last reply. Undefined when that is not known. */
+  readonly holder: LockHolder | undefined;
+}
+
+/** A lock that a process holds. Times in ms. */
+export interface HeldLock {
+  readonly key: string;
+  readonly name: string;
+  readonly kind: LockKind;
+  readonly method: string | undefined;
+  readonly label: string | undefined;
+  readonly fencingToken: number;
+  readonly heldFor: number;
+  readonly lease: number;
+  readonly leaseLeft: number;
+  /** Undefined without a limit. */
+  readonly maxHold: number | undefined;
+}
+
+/** How long callers waited for locks of this name in the last five minutes, sampled. */
+export interface HotName {
+  readonly name: string;
+  /** The sum over all callers, in ms. */
+  readonly waited: number;
+  /** The most callers that waited at once. */
+  readonly most: number;
+}
+
+/** A lock that was lost, or released by force. */
+export interface LockIncident {
+  readonly type: 'lost' | 'forced';
+  /** Milliseconds ago. */
+  readonly ago: number;
+  readonly key: string;
+  readonly name: string;
+  readonly fencingToken: number | undefined;
+  /** Of a loss. */
+  readonly lost?: LockLostReason | undefined;
+  /** Who lost it: class and method, and the label of the call. */
+  readonly method: string | undefined;
+  readonly label: string | undefined;
+  /** Of a forced release: the person, and why. */
+  readonly actor?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** What a process tells of its locks on one connection. */
+export interface ProcessActivity {
+  readonly client: string;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  readonly held: number;
+  readonly waiting: number;
+  /** The longest wait first. */
+  readonly contended: Listed<WaitedForLock>;
+  /** Locks that are held for longer than expected, the oldest first. */
+  readonly long: Listed<HeldLock>;
+  readonly hot: Listed<HotName>;
+  /** The newest first. */
+  readonly incidents: Listed<LockIncident>;
+  readonly findings: Listed<LockFinding>;
+}
+
+const lists = ['contended', 'long', 'hot', 'incidents', 'findings'] as const;
+/** Entries in each list, and characters of the whole text: a process with a million names writes no more. */
+const most = 10;
+const longestText = 8_000;
+/** Of this form. A later version of this library may write another one, which this one does not read. */
+const form = 1;
+
+/** The text for Redis: names no claim, no ticket and no password. */
+export function encodeActivity(activity: ProcessActivity): string {
+  for (let entries = most; ; entries = Math.floor(entries / 2)) {
+    const cut = Object.fromEntries(lists.map((list) => [list, shortened<unknown>(activity[list], entries)]));
+    const text = JSON.stringify({ form, ...activity, ...cut });
+    if (text.length <= longestText || entries === 0) return text;
+  }
+}
+
+export function shortened<T>({ first, more }: Listed<T>, entries: number): Listed<T> {
+  return { first: first.slice(0, entries), more: more + Math.max(0, first.length - entries) };
+}
+
+/** Undefined for a text of another form, or of another program. */
+export function decodeActivity(text: string): ProcessActivity | undefined {
+  try {
+    const { form: found, ...activity } = JSON.parse(text) as ProcessActivity & { form?: unknown };
+    const isWhole = found === form && lists.every((list) => isListed(activity[list]));
+    return isWhole && typeof activity.client === 'string' ? activity : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isListed = (value: unknown): boolean => {
+  const { first, more } = Object(value) as Partial<Listed<unknown>>;
+  return (
+    Number.isSafeInteger(more) && Array.isArray(first) && first.every((entry) => typeof entry === 'object' && entry)
+  );
+};

@@ -1,0 +1,239 @@
+import { channels, type LockChannels } from '../diagnostics/channels.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
+import {
+  decodeActivity,
+  encodeActivity,
+  type HeldLock,
+  type Listed,
+  type LockIncident,
+  type ProcessActivity,
+} from './activity-record.js';
+import { originOf } from './claim-id.js';
+import type { Clock } from './clock.js';
+import type { Hold } from './hold.js';
+import { HotNames } from './hot-names.js';
+import { LiveLocks, type LiveWaits } from './live-locks.js';
+import type { LocalQueue } from './local-queue.js';
+import type { LockBackend } from './lock-backend.js';
+import type { LockFinding } from './lock-finding.js';
+import type { LockLog } from './lock-log.js';
+import type { Observation } from './observation.js';
+import { activityLines, viewRefusals } from './views.messages.js';
+
+/** Milliseconds between two samples, and between two reports of a process whose callers wait. */
+const samplePause = 1_000;
+const reportPause = 5_000;
+/** The same while nothing changes, such as a long hold: it is repeated so that it stays known. */
+const repeatPause = 30_000;
+/** A sample of very many locks takes at most this part of the time. */
+const share = 1 / 50;
+/** A report lasts for so many of its pauses: a process that stands still for a moment stays known. */
+const pausesKept = 3;
+/** How many incidents are remembered, and for how long (ms). */
+const mostIncidents = 20;
+const incidentMemory = 15 * 60_000;
+const mostFindings = 10;
+const longestMessage = 400;
+/** Entries of a list in a sample. */
+const most = 10;
+/** A hold of this age (ms) that also exceeds its lease, or half of its `maxHold`, is long. */
+const leastLong = 10_000;
+
+/** What it needs from its client. */
+export interface ActivityHost {
+  readonly backend: LockBackend;
+  readonly clock: Clock;
+  readonly log: LockLog;
+  readonly observation: Observation;
+  /** The id of the client. */
+  readonly id: string;
+  readonly connection: string;
+  counts(): { readonly held: number; readonly waiting: number };
+  holds(): Iterable<Hold>;
+  queues(): Iterable<LocalQueue>;
+}
+
+/** What the processes of a fleet tell. */
+export interface FleetActivity {
+  /** How many processes have something to tell. */
+  readonly total: number;
+  readonly processes: ReadonlyArray<ProcessActivity & { /** ms since it told */ readonly age: number }>;
+}
+
+const noWaits: LiveWaits = { contended: { first: [], more: 0 }, callers: new Map() };
+
+/**
+ * What operators see of a fleet: each process writes one small record of its own, and only while there is something to tell. It samples
+ * live state now and then. Taking and releasing a lock does not know of it.
+ */
+export class Activity {
+  readonly live: LiveLocks;
+  private readonly hot = new HotNames();
+  private incidents: Array<Omit<LockIncident, 'ago'> & { readonly at: number }> = [];
+  private findings: LockFinding[] = [];
+  private waits = noWaits;
+  private sampledAt: number;
+  private reportedAt = Number.NEGATIVE_INFINITY;
+  /** What the last report was about; undefined when there is none. */
+  private reported: string | undefined;
+  private stopTimer: (() => void) | undefined;
+  private isStopped = false;
+
+  constructor(private readonly host: ActivityHost) {
+    const { clock, observation } = host;
+    this.live = new LiveLocks({
+      observation,
+      now: () => clock.now(),
+      holds: () => host.holds(),
+      queues: () => host.queues(),
+    });
+    this.sampledAt = clock.now();
+  }
+
+  /** Samples and reports from now on, until `stop`. */
+  start(): void {
+    channels.forceReleased.subscribe(this.onForceRelease);
+    this.arm(samplePause);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.stopTimer?.();
+    channels.forceReleased.unsubscribe(this.onForceRelease);
+  }
+
+  lost({ name: key, fencingToken, lost, options }: Hold): void {
+    const { name, where: method, label } = this.host.observation.subjectOf(key, options);
+    this.remember({ type: 'lost', at: this.now, key, name, fencingToken, lost: lost!.reason, method, label });
+  }
+
+  found(finding: LockFinding): void {
+    if (this.findings.length < mostFindings)
+      this.findings.push({ ...finding, message: finding.message.slice(0, longestMessage) });
+  }
+
+  /** What this process would tell now. */
+  async own(): Promise<ProcessActivity> {
+    const { host } = this;
+    const waits = await this.sample();
+    const { client, host: name, pid } = originOf(host.id);
+    const now = this.now;
+    this.incidents = this.incidents.filter(({ at }) => now - at < incidentMemory);
+    return {
+      client,
+      host: name,
+      pid,
+      ...host.counts(),
+      contended: waits.contended,
+      long: await this.longHolds(),
+      hot: this.hot.listed(now),
+      incidents: whole(this.incidents.map(({ at, ...incident }) => ({ ...incident, ago: Math.floor(now - at) }))),
+      findings: whole(this.findings),
+    };
+  }
+
+  /** @param processes how many at most, those with the longest waits */
+  async fleet(processes: number): Promise<FleetActivity> {
+    const { backend } = this.host;
+    if (!backend.reports) throw viewRefusals.notProvided('The activity of the fleet');
+    const { total, reports } = await backend.reports(processes);
+    return {
+      total,
+      processes: reports.flatMap(({ text, age }) => {
+        const activity = decodeActivity(text);
+        return activity ? [{ ...activity, age }] : [];
+      }),
+    };
+  }
+
+  private get now(): number {
+    return this.host.clock.now();
+  }
+
+  /** In no request's async context. Never rejects. */
+  private async turn(): Promise<void> {
+    const begin = performance.now();
+    if (this.host.counts().waiting > 0 || this.waits !== noWaits) await this.sample();
+    const took = performance.now() - begin;
+    if (!this.isStopped && this.now - this.reportedAt >= reportPause) await this.report();
+    this.arm(Math.max(samplePause, took / share));
+  }
+
+  private arm(pause: number): void {
+    if (!this.isStopped) this.stopTimer = this.host.clock.timer(pause, () => void this.turn(), true);
+  }
+
+  private async sample(): Promise<LiveWaits> {
+    const now = this.now;
+    this.waits = this.host.counts().waiting > 0 ? await this.live.waits(most) : noWaits;
+    this.hot.add(now, this.waits.callers, Math.max(0, Math.min(now - this.sampledAt, reportPause)));
+    this.sampledAt = now;
+    return this.waits;
+  }
+
+  private async report(): Promise<void> {
+    const { backend, log, connection } = this.host;
+    const { held, waiting: callers } = this.host.counts();
+    const isSilent = held + callers + this.incidents.length + this.findings.length === 0;
+    if (!backend.report || (isSilent && this.hot.isEmpty && this.reported === undefined)) return;
+    const activity = await this.own();
+    const about = subjectsOf(activity);
+    const isBusy = activity.contended.first.length > 0;
+    if (about === undefined && this.reported === undefined) return;
+    if (!isBusy && about === this.reported && this.now - this.reportedAt < repeatPause) return;
+    this.reported = about;
+    this.reportedAt = this.now;
+    const { client, host, pid } = activity;
+    const lasts = about === undefined ? 0 : pausesKept * (isBusy ? reportPause : repeatPause);
+    const [waiting] = activity.contended.first;
+    try {
+      await backend.report({
+        process: `${client}.${host}.${pid}`,
+        text: about === undefined ? '' : encodeActivity(activity),
+        rank: waiting ? waiting.longest : 0,
+        lasts,
+      });
+    } catch (error) {
+      // Locks go on. An outage is reported elsewhere.
+      if (!(error instanceof LockConfigurationError)) return;
+      log.warn(activityLines.refused(connection, error.message));
+      this.stop();
+    }
+  }
+
+  private longHolds(): Promise<Listed<HeldLock>> {
+    return this.live.holds(most, ({ lease, options: { maxHold } }, age) => {
+      const isEndless = maxHold === Number.POSITIVE_INFINITY;
+      return age >= leastLong && age >= (isEndless ? lease : maxHold / 2);
+    });
+  }
+
+  private remember(incident: (typeof this.incidents)[number]): void {
+    this.incidents = [incident, ...this.incidents].slice(0, mostIncidents);
+  }
+
+  private readonly onForceRelease = (message: unknown): void => {
+    const { by, key, name, holders, actor, reason } = message as ForceReleased;
+    // Of this client: others in the process tell of theirs.
+    if (by.client !== originOf(this.host.id).client) return;
+    const [holder] = holders;
+    const { method, label, fencingToken } = holder ?? { method: undefined, label: undefined, fencingToken: undefined };
+    this.remember({ type: 'forced', at: this.now, key, name, fencingToken, method, label, actor, reason });
+  };
+}
+
+type ForceReleased = LockChannels['nestjs-redis-lock:force-released'];
+
+const whole = <T>(first: readonly T[]): Listed<T> => ({ first, more: 0 });
+
+/** What is worth a report, without what changes with time alone. Undefined: nothing is. */
+function subjectsOf({ contended, long, hot, incidents, findings }: ProcessActivity): string | undefined {
+  const lists = [
+    contended.first.map(({ key }) => key),
+    long.first.map(({ fencingToken }) => fencingToken),
+    hot.first.map(({ name }) => name),
+    incidents.first.length,
+    findings.first.length,
+  ];
+  return lists.flat().some(Boolean) ? JSON.stringify(lists) : undefined;
+}

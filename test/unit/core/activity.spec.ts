@@ -1,0 +1,253 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeActivity, encodeActivity, type ProcessActivity } from '../../../lib/core/activity-record.js';
+import { HotNames } from '../../../lib/core/hot-names.js';
+import { LockClient } from '../../../lib/core/lock-client.js';
+import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
+import { LockConfigurationError, LockUnavailableError } from '../../../lib/errors/lock-errors.js';
+import type { ActivityReport } from '../../../lib/core/lock-backend.js';
+import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
+import { KeptLog } from '../../../conformance/kept-log.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+/** Processes on one memory server, in virtual time. */
+class Fleet {
+  readonly clock = new VirtualClock();
+  readonly server = new MemoryLockServer({ clock: this.clock });
+  readonly log = new KeptLog();
+  readonly reports: ActivityReport[] = [];
+  onReport: (report: ActivityReport) => void = () => undefined;
+
+  async join(
+    activity = true,
+  ): Promise<LockClient & { take: (name: string, options?: LockOptions) => Promise<unknown> }> {
+    const backend = new MemoryLockBackend({ server: this.server });
+    const keep = backend.report.bind(backend);
+    backend.report = async (report) => {
+      this.reports.push(report);
+      this.onReport(report);
+      await keep(report);
+    };
+    const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100_000, activity }, this.log);
+    await client.start();
+    const take = (name: string, options: LockOptions = {}) =>
+      client.acquire(name, resolveOptions(options, lockDefaults));
+    return Object.assign(client, { take });
+  }
+
+  /** What the last report says. */
+  get last(): ProcessActivity {
+    return decodeActivity(this.reports.at(-1)!.text)!;
+  }
+}
+
+const forEver = { wait: Number.POSITIVE_INFINITY };
+
+describe('the activity of a process', () => {
+  it('sends nothing while no caller waits, and no lock is held for long or was lost', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join();
+    await fleet.clock.advance(60_000);
+    await a.take('short');
+    await fleet.clock.advance(20_000);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('sends nothing where it is off', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join(false);
+    await a.take('one');
+    void a.take('one', forEver);
+    await fleet.clock.advance(60_000);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('says which names callers wait for, the longest wait first, and who holds them', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    for (const name of ['order:1', 'order:2']) await a.take(name, { label: 'import' });
+    void b.take('order:2', { ...forEver, label: 'first' });
+    await fleet.clock.advance(2_000);
+    void b.take('order:2', forEver);
+    void b.take('order:1', forEver);
+    await fleet.clock.advance(4_000);
+    const { contended, held, waiting } = fleet.last;
+    expect({ held, waiting }).toEqual({ held: 0, waiting: 3 });
+    expect(contended.first).toMatchObject([
+      { key: 'order:2', name: 'order:*', callers: 2, label: 'first', holder: { label: 'import', pid: process.pid } },
+      { key: 'order:1', name: 'order:*', callers: 1 },
+    ]);
+    expect(contended.first[0]!.longest).toBeGreaterThan(contended.first[1]!.longest);
+    expect(fleet.reports.at(-1)!.rank).toBe(contended.first[0]!.longest);
+  });
+
+  it('counts readers that wait for one name, each with a queue of its own, as one entry', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('page');
+    for (let readers = 0; readers < 3; readers++) void b.take('page', { ...forEver, shared: true });
+    await fleet.clock.advance(2_000);
+    void b.take('page', forEver);
+    await fleet.clock.advance(5_000);
+    expect(fleet.last.contended).toMatchObject({ first: [{ key: 'page', callers: 4, kind: 'shared' }], more: 0 });
+  });
+
+  it('is sent each five seconds at most, and taken back when there is nothing left to tell', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    const lock = await a.take('one');
+    const times: number[] = [];
+    fleet.onReport = () => times.push(fleet.clock.now());
+    const next = b.take('one', forEver);
+    await fleet.clock.advance(21_000);
+    expect(times.length).toBeGreaterThan(2);
+    expect(times.slice(1).every((time, index) => time - times[index]! >= 5_000)).toBe(true);
+    await (lock as { release(): Promise<void> }).release();
+    await ((await next) as { release(): Promise<void> }).release();
+    await fleet.clock.advance(10 * 60_000);
+    expect(fleet.reports.at(-1)).toMatchObject({ text: '', lasts: 0 });
+    expect(await a.activity.fleet(10)).toEqual({ total: 0, processes: [] });
+    const sent = fleet.reports.length;
+    await fleet.clock.advance(10 * 60_000);
+    expect(fleet.reports).toHaveLength(sent);
+  });
+
+  it('repeats what does not change each thirty seconds, and stays known in between', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join();
+    await a.take('job', { maxHold: '1h' });
+    await fleet.clock.advance(1_000);
+    await a.take('leader');
+    await fleet.clock.advance(5 * 60_000);
+    expect(fleet.reports.length).toBeLessThan(12);
+    await fleet.clock.advance(17_000);
+    expect((await a.activity.fleet(10)).processes).toMatchObject([{ long: { first: [{ key: 'leader' }], more: 0 } }]);
+    await fleet.clock.advance(30 * 60_000);
+    const { processes } = await a.activity.fleet(10);
+    expect(processes[0]!.long.first.map(({ key, maxHold }) => [key, maxHold])).toEqual([
+      ['job', 3_600_000],
+      ['leader', undefined],
+    ]);
+  });
+
+  it('tells losses with their reason, and forced releases by this process, and no other', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('taken', { label: 'import' });
+    await b.views.forceRelease('taken', { actor: 'ann@example.com', reason: 'hangs' });
+    await fleet.clock.advance(15_000);
+    const own = (await a.activity.own()).incidents.first;
+    expect(own).toMatchObject([{ type: 'lost', lost: 'revoked', key: 'taken', label: 'import' }]);
+    const others = (await b.activity.own()).incidents.first;
+    expect(others).toMatchObject([
+      { type: 'forced', key: 'taken', label: 'import', actor: 'ann@example.com', reason: 'hangs' },
+    ]);
+    expect(others[0]!.fencingToken).toBe(own[0]!.fencingToken);
+    expect(others[0]!.ago).toBeGreaterThan(0);
+    await fleet.clock.advance(15 * 60_000);
+    expect((await a.activity.own()).incidents.first).toEqual([]);
+  });
+
+  it('writes a small record, and the longest waits, of a process with very many names', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join();
+    const names = Array.from({ length: 500 }, (_, index) => `${'ü'.repeat(200)}:${index}`);
+    for (const name of names) await a.take(name, { label: name.slice(-100) });
+    void a.take(names[234]!, forEver);
+    await fleet.clock.advance(1_000);
+    for (const name of names) void a.take(name, forEver);
+    await fleet.clock.advance(60_000);
+    expect(fleet.reports.at(-1)!.text.length).toBeLessThan(8_001);
+    const { contended, long } = fleet.last;
+    expect(contended.first[0]).toMatchObject({ key: names[234], callers: 2 });
+    expect(long.first.length + long.more).toBe(500);
+    expect(contended.first.length + contended.more).toBe(500);
+  });
+
+  it('names no claim: not its id, nor that of the client', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('one');
+    void b.take('one', forEver);
+    await fleet.clock.advance(6_000);
+    const { holders, waiters } = fleet.server.table.snapshot('one', 10);
+    const ids = [...holders, ...waiters].flatMap(({ id }) => [id, id.slice(0, 10), id.split('.').at(-1)!]);
+    expect(ids).toHaveLength(6);
+    for (const { process, text } of fleet.reports) for (const id of ids) expect(`${process} ${text}`).not.toContain(id);
+  });
+
+  it('leaves the locks alone when the server refuses it, and says so once', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    fleet.onReport = () => {
+      throw new LockConfigurationError('NOPERM');
+    };
+    await a.take('one');
+    void b.take('one', forEver);
+    await fleet.clock.advance(5 * 60_000);
+    // A waiter, and a holder for long.
+    expect(fleet.reports).toHaveLength(2);
+    expect(fleet.log.lines.filter((line) => line.includes('NOPERM'))).toHaveLength(2);
+    await a.take('another');
+  });
+
+  it('goes on after an outage', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('one');
+    void b.take('one', forEver);
+    fleet.onReport = () => {
+      throw new LockUnavailableError('away', {});
+    };
+    await fleet.clock.advance(6_000);
+    fleet.onReport = () => undefined;
+    await fleet.clock.advance(6_000);
+    expect((await b.activity.fleet(10)).processes).toMatchObject([{ contended: { first: [{ key: 'one' }] } }]);
+    expect(fleet.log.lines).toEqual([]);
+  });
+
+  it('ends with the client', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join();
+    await a.shutdown(0);
+    expect(fleet.clock.pending).toBe(0);
+  });
+});
+
+describe('a report of another program', () => {
+  it.each(['', 'hello', 'null', '[]', '{"form":2}', '{"form":1,"client":"x"}'])('such as %j is left out', (text) => {
+    expect(decodeActivity(text)).toBeUndefined();
+  });
+
+  it('is one whose lists hold something else', () => {
+    const list = { first: [], more: 0 };
+    const whole = { client: 'a', contended: list, long: list, hot: list, incidents: list, findings: list };
+    const text = encodeActivity({ ...whole, host: undefined, pid: undefined, held: 0, waiting: 0 });
+    expect(decodeActivity(text)).toBeDefined();
+    expect(decodeActivity(text.replace('"contended":{"first":[]', '"contended":{"first":[1]'))).toBeUndefined();
+  });
+});
+
+describe('hot names', () => {
+  const callers = (...counts: Array<[string, number]>) => new Map(counts);
+
+  it('are ordered by the time that all their callers waited, over five minutes', () => {
+    const hot = new HotNames();
+    hot.add(0, callers(['a', 1], ['b', 3]), 1_000);
+    hot.add(90_000, callers(['a', 4]), 1_000);
+    expect(hot.listed(90_000).first).toEqual([
+      { name: 'a', waited: 5_000, most: 4 },
+      { name: 'b', waited: 3_000, most: 3 },
+    ]);
+    expect(hot.listed(300_000).first).toEqual([{ name: 'a', waited: 4_000, most: 4 }]);
+    expect(hot.listed(390_000).first).toEqual([]);
+    expect(hot.isEmpty).toBe(true);
+  });
+
+  it('share one entry when they are too many', () => {
+    const hot = new HotNames();
+    for (let index = 0; index < 1_000; index++) hot.add(index, callers([`name ${index}`, 1]), 1_000);
+    const { first } = hot.listed(1_000);
+    expect(first).toHaveLength(101);
+    expect(first[0]).toEqual({ name: 'other', waited: 900_000, most: 1 });
+  });
+});
