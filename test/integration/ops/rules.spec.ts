@@ -127,16 +127,40 @@ if (!hasPromtool) console.warn('SKIPPED: what promtool says of ops/ (it is in th
     expect(names.filter((name) => !fires(name) || !rests(name))).toEqual([]);
   });
 
-  it('can read every query of the dashboard', () => {
-    const rules = dashboardQueries().map(({ expr }, index) => ({ record: `panel:query:${index}`, expr }));
+  const inFile = (content: object, ...args: string[]): string => {
     const directory = mkdtempSync(join(tmpdir(), 'ops-'));
     try {
       const file = join(directory, 'panels.yml');
       // JSON is YAML.
-      writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
-      expect(promtool('check', 'rules', file)).toBe('fine');
+      writeFileSync(file, JSON.stringify(content));
+      return promtool(...args, file);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
+  };
+
+  it('can read every query of the dashboard', () => {
+    const rules = dashboardQueries().map(({ expr }, index) => ({ record: `panel:query:${index}`, expr }));
+    expect(inFile({ groups: [{ name: 'panels', rules }] }, 'check', 'rules')).toBe('fine');
+  });
+
+  it.each([
+    ['Lost', 'redis_lock_lost_total', 'redis_lock_reason="expired"'],
+    ['Released by force', 'redis_lock_force_releases_total', ''],
+  ])('sees the first event of a name in panel %s, though its series begins with it', (title, metric, own) => {
+    const { expr } = dashboardQueries().find(({ where }) => where === `panel ${title}`)!;
+    const lock = 'job="shop", redis_lock_connection="default", redis_lock_name="import"';
+    const labels = `{redis_lock_name="import"${own && `, ${own}`}}`;
+    const value = (at: string, count: number) => ({
+      expr,
+      eval_time: at,
+      exp_samples: [{ labels, value: count }],
+    });
+    const test = {
+      interval: '15s',
+      input_series: [{ series: `${metric}{${lock}${own && `, ${own}`}}`, values: '_x8 1x20' }],
+      promql_expr_test: [value('2m15s', 1), value('5m', 0)],
+    };
+    expect(inFile({ evaluation_interval: '15s', tests: [test] }, 'test', 'rules')).toBe('fine');
   });
 });

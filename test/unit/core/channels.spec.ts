@@ -205,6 +205,21 @@ describe('the channels of a request', () => {
     ]);
   });
 
+  it('keep the last known holder when a later reply names none', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient();
+    v.backend.onAcquire = ({ again }) => ({
+      status: 'queued',
+      askAt: v.clock.now() + 5_000,
+      holder: again ? undefined : elsewhere,
+    });
+    const lock = v.acquire('a');
+    await v.clock.advance(5_300);
+    v.push();
+    await lock;
+    expect(messages).toMatchObject([['acquire:asyncEnd', { outcome: 'acquired', holder: { method: 'Shop.buy' } }]]);
+  });
+
   it('name the same holder as the error of a wait that ended after the lock went to another caller', async () => {
     const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
     const v = new VirtualClient();
@@ -233,6 +248,26 @@ describe('the channels of a request', () => {
     ]);
   });
 
+  it('count the wait for each key of a call for several from the call', async () => {
+    const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
+    const v = new VirtualClient();
+    v.backend.onAcquire = ({ name, enqueue, lease }) => {
+      if (name !== 'b') return v.backend.grant(lease);
+      return enqueue ? { status: 'queued', askAt: v.clock.now() + 5_000 } : { status: 'contended', rest: 500 };
+    };
+    const all = v.acquireAll(['a', 'b', 'c']);
+    await v.clock.advance(300);
+    v.push();
+    await all;
+    expect(messages.map(([, { key, outcome, waited }]) => [key, outcome, waited])).toEqual([
+      ['a', 'acquired', 0],
+      ['b', 'retried', 0],
+      ['c', 'acquired', 0],
+      ['b', 'acquired', 300],
+      ['c', 'acquired', 300],
+    ]);
+  });
+
   it('show no re-entry: the flow has the lock', async () => {
     const messages = requests();
     const v = new VirtualClient();
@@ -250,7 +285,8 @@ describe('the channels of a request', () => {
     await labelled('a:1', 'a:#{id}');
     await labelled('b:7c9e', 'a:#{id}', 'b:#{product.id}');
     await labelled('c:1', 'a:#{id}', 'b:#{id}');
-    expect(messages.map(([, { name }]) => name)).toEqual(['a:#{id}', 'b:#{product.id}', 'c:*']);
+    await labelled('d', '#{name}');
+    expect(messages.map(([, { name }]) => name)).toEqual(['a:#{id}', 'b:#{product.id}', 'c:*', '#{name}']);
   });
 });
 

@@ -57,6 +57,27 @@ describe('the health of a client', () => {
     Object.assign(v.backend, { availability: () => [1, 2].map((node) => [String(node), node === 1]) });
     await v.client.health.check();
     expect(v.backend.acquired).toHaveLength(2);
+    expect(v.client.health.problems()).toEqual(['server_away']);
+  });
+
+  it('takes a lock of 5 seconds at most, or of the lease of the application if that is shorter', async () => {
+    const leases = [6_000, 900].map(async (lease) => {
+      const v = new VirtualClient({ lease });
+      await v.client.health.check();
+      return v.backend.acquired.map((probe) => probe.lease);
+    });
+    expect(await Promise.all(leases)).toEqual([[5_000], [900]]);
+  });
+
+  it('gives the backend commandTimeout for the lock that it takes, and knows the answer for 5 seconds', async () => {
+    const v = new VirtualClient();
+    expect(v.client.health.lastAnswer).toBeUndefined();
+    await v.client.health.check();
+    expect(v.backend.acquired[0]!.giveUpAt).toBe(v.clock.now() + v.backend.commandTimeout);
+    await v.clock.advance(4_999);
+    await v.client.health.check();
+    expect(v.backend.acquired).toHaveLength(1);
+    expect(v.client.health.lastAnswer).toBe(4_999);
   });
 
   it('does not count a lock that one caller passed to the next inside the process as a grant', async () => {
@@ -102,6 +123,20 @@ describe('the health of a client', () => {
     expect(v.client.health.problems()).toEqual(['server_away']);
     v.backend.onAcquire = () => Promise.reject(unanswered());
     await expect(v.client.health.check()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    v.backend.onAcquire = ({ lease }) => v.backend.grant(lease);
+    await v.client.health.check();
+    expect(v.client.health.problems()).toEqual([]);
+  });
+
+  it('is impaired for a minute after a lock was revoked', async () => {
+    const v = new VirtualClient();
+    await v.clock.advance(3_600_000);
+    await v.acquire('a', { lease: '3s', renew: true });
+    v.backend.onRenew = (all) => all.map(() => 'lost');
+    await v.clock.advance(1_000);
+    expect(v.client.health.problems()).toEqual(['lock_lost']);
+    await v.clock.advance(60_000);
+    expect(v.client.health.problems()).toEqual([]);
   });
 
   it('is impaired while a renewal is late by half of the lease, and no more when it has come', async () => {

@@ -15,8 +15,8 @@ export class VirtualClient {
   readonly log = new KeptLog();
   readonly client: LockClient;
 
-  constructor({ maxWaiters = 1000 } = {}) {
-    const settings = { defaults: lockDefaults, maxWaiters };
+  constructor({ maxWaiters = 1000, lease = lockDefaults.lease } = {}) {
+    const settings = { defaults: { ...lockDefaults, lease }, maxWaiters };
     this.client = new LockClient(this.backend, settings, this.log, this.clock);
     void this.client.start();
   }

@@ -156,6 +156,21 @@ describe('the metrics of locks for Prometheus', () => {
     expect(await linesOf('redis_lock_available')).toEqual([]);
   });
 
+  it('say of two connections of one name that a server is available when it is for both', async () => {
+    begin();
+    const other = new VirtualClient();
+    for (const [client, isAvailable] of [
+      [v, false],
+      [other, true],
+    ] as const)
+      Object.assign(client.backend, { availability: () => [['a:6379', isAvailable]] });
+    await Promise.all([v, other].map((client) => client.acquire('product:1')));
+    expect([...(await linesOf('redis_lock_available')), ...(await linesOf('redis_lock_held'))]).toEqual([
+      'redis_lock_available{redis_lock_connection="default",redis_lock_server="a:6379"} 0',
+      `redis_lock_held{${product}} 2`,
+    ]);
+  });
+
   it('add up over the workers of one Node application, but for availability, which is that of the worst worker', async () => {
     begin();
     const metrics = await registry.getMetricsAsJSON();
