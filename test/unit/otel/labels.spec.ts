@@ -95,6 +95,32 @@ describe('the labels of metrics', () => {
     }
   });
 
+  it('have 200 methods that held the lock in a process, then other', async () => {
+    using telemetry = new Telemetry({ blockedBy: true });
+    const v = new VirtualClient();
+    for (let index = 0; index < 202; index++) {
+      const id = elsewhere.id.replace('Shop.buy', `Shop.buy${index}`);
+      v.backend.onAcquire = () => ({ status: 'contended', rest: 5, holder: { ...elsewhere, id } });
+      await v.acquire('product:42', { wait: 0 }).catch(() => undefined);
+    }
+    const points = await telemetry.points('redis_lock.contentions');
+    expect(points).toHaveLength(201);
+    const other = points.find(([attributes]) => attributes['redis_lock.blocked_by'] === 'other');
+    expect(other).toMatchObject([{}, 2]);
+  });
+
+  it('have the name of a foreign error, not its code, which may have any value', async () => {
+    using telemetry = new Telemetry();
+    const v = new VirtualClient();
+    await v.acquire('a');
+    const abort = new AbortController();
+    const waiting = v.acquire('a', { signal: abort.signal });
+    abort.abort(Object.assign(new TypeError('order 4711'), { code: 'order 4711' }));
+    await waiting.catch(() => undefined);
+    const points = await telemetry.points('redis_lock.wait_time');
+    expect(points.map(([attributes]) => attributes['error.type'])).toEqual([undefined, 'TypeError']);
+  });
+
   it('are those of the table, and never a key, host, process or token', async () => {
     using telemetry = new Telemetry({ blockedBy: true });
     const v = new VirtualClient();
