@@ -160,7 +160,7 @@ describe('LockHealthIndicator', () => {
     expect(told).toEqual([expect.stringMatching(/^warn Lock connection 'default': .*READONLY/)]);
   });
 
-  it('is down on a server that is full', async () => {
+  it('is down on a server that is full, and writes that to the log once each time', async () => {
     const server = await newServer();
     await using app = await onServer(server);
     await using admin = connectTo(server.url);
@@ -169,6 +169,12 @@ describe('LockHealthIndicator', () => {
     expect(log.lines.filter((line) => line.includes('OOM'))).toHaveLength(1);
     await admin.config('SET', 'maxmemory', '0');
     expect(await healthOf(app)).toMatchObject({ code: 200, locks: { status: 'up' } });
+    await admin.config('SET', 'maxmemory', '1');
+    await expect(app.get(RedisLockService).acquire('a', { wait: 0 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+    });
+    expect((await healthOf(app)).code).toBe(503);
+    expect(log.lines.filter((line) => line.includes('the health check gets no lock'))).toHaveLength(2);
   });
 
   it('is down for a user who lost a permission that locks need, and writes the reason once to the log', async () => {
