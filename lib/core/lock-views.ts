@@ -52,6 +52,10 @@ export class LockViews {
     return this.infoOf(name, await this.look('inspect', name, mostWaiters));
   }
 
+  async holdersOf(name: string): Promise<readonly LockHolderInfo[]> {
+    return this.infoOf(name, await this.look('waitUntilFree', name, 0)).holders;
+  }
+
   /**
    * Takes the lock from its present holders and hands it on. It inspects first: the holders are known for the log, and the command names
    * them, so a repeated or late one takes nothing from a later holder.

@@ -1,0 +1,128 @@
+import type { Clock } from './clock.js';
+import type { LockHolderInfo } from './lock-info.js';
+import { refusals } from './refusals.js';
+import { inRoot } from './root-context.js';
+
+/** Pause (ms) between two looks at a lock: doubled after each of them, and short again for a new caller. */
+const shortestPause = 50;
+const longestPause = 1_000;
+
+/** What it needs from its client. */
+export interface FreeWaitsHost {
+  readonly clock: Clock;
+  /** Rejects with the backend's errors. */
+  holdersOf(name: string): Promise<readonly LockHolderInfo[]>;
+}
+
+interface FreeCaller {
+  /** True when it takes the first answer. */
+  readonly isImpatient: boolean;
+  /** Ends the call: without an error, the lock was free. Only the first end counts. */
+  readonly end: (error?: { readonly reason: unknown }) => void;
+}
+
+/**
+ * Callers that wait until a lock has no holder. They take nothing and stand in no queue: each name is looked at again and again, once for
+ * all its callers.
+ */
+export class FreeWaits {
+  private readonly watches = new Map<string, FreeWatch>();
+
+  constructor(private readonly host: FreeWaitsHost) {}
+
+  /** Resolves when nobody holds the lock. Rejects with a LockError, or with the reason of the signal. */
+  wait(name: string, wait: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const watch = this.watchOf(name);
+      let stopTimer: (() => void) | undefined;
+      const onAbort = (): void => caller.end({ reason: signal!.reason });
+      const caller: FreeCaller = {
+        isImpatient: wait === 0,
+        end: (error) => {
+          if (!watch.callers.delete(caller)) return;
+          stopTimer?.();
+          signal?.removeEventListener('abort', onAbort);
+          watch.left();
+          if (error) reject(error.reason as Error);
+          else resolve();
+        },
+      };
+      signal?.addEventListener('abort', onAbort);
+      const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait) });
+      // The abort, and the other callers, may belong to other requests.
+      inRoot(() => {
+        if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.host.clock.timer(wait, tooLate);
+        watch.join(caller);
+      });
+    });
+  }
+
+  rejectAll(reason: unknown): void {
+    for (const { callers } of this.watches.values()) for (const caller of callers) caller.end({ reason });
+  }
+
+  private watchOf(name: string): FreeWatch {
+    let watch = this.watches.get(name);
+    if (!watch) this.watches.set(name, (watch = new FreeWatch(name, this.host, () => this.watches.delete(name))));
+    return watch;
+  }
+}
+
+/** Looks at one lock until its last caller is gone. */
+class FreeWatch {
+  readonly callers = new Set<FreeCaller>();
+  private pause = shortestPause;
+  private isLooking = false;
+  private stopTimer: (() => void) | undefined;
+  /** As of the last look. */
+  private holders: readonly LockHolderInfo[] = [];
+
+  constructor(
+    private readonly name: string,
+    private readonly host: FreeWaitsHost,
+    private readonly ended: () => void,
+  ) {}
+
+  join(caller: FreeCaller): void {
+    this.callers.add(caller);
+    this.pause = shortestPause;
+    // The answer to a look under way may be older than this call: the next one follows at once.
+    if (!this.isLooking) void this.look();
+  }
+
+  left(): void {
+    if (this.callers.size > 0 || this.isLooking) return;
+    this.stopTimer?.();
+    this.ended();
+  }
+
+  waitedTooLong(wait: number): Error {
+    return refusals.waitedTooLong(this.name, wait, this.rest, this.holders[0]);
+  }
+
+  /** Until the last of the leases ends, in ms. */
+  private get rest(): number | undefined {
+    return this.holders.length > 0 ? Math.max(...this.holders.map(({ leaseLeft }) => leaseLeft)) : undefined;
+  }
+
+  private async look(): Promise<void> {
+    this.stopTimer?.();
+    this.isLooking = true;
+    const asking = [...this.callers];
+    try {
+      this.holders = await this.host.holdersOf(this.name);
+      for (const caller of asking) {
+        if (this.holders.length === 0) caller.end();
+        else if (caller.isImpatient) caller.end({ reason: refusals.contended(this.name, this.rest, this.holders[0]) });
+      }
+    } catch (reason) {
+      for (const caller of asking) caller.end({ reason });
+    }
+    this.isLooking = false;
+    if (this.callers.size === 0) return this.left();
+    if ([...this.callers].some((caller) => !asking.includes(caller))) return void this.look();
+    const pause = Math.min(this.pause, (this.rest ?? 0) + 1);
+    this.pause = Math.min(this.pause * 2, longestPause);
+    this.stopTimer = this.host.clock.timer(pause, () => void this.look());
+  }
+}
