@@ -36,6 +36,16 @@ export function callers(bench: ClientBench): void {
       await b.acquire(unique(), { wait: 0 });
     });
 
+    it("get a lock that its holder released without waiting for the answer (release: 'sent')", async () => {
+      const [a, b] = [await join(), await join()];
+      const name = unique();
+      const first = await a.acquire(name, { release: 'sent' });
+      const { lock } = await b.queue(name);
+      await first.release();
+      expect((await lock).fencingToken).toBeGreaterThan(first.fencingToken);
+      expect(a.log.lines).toEqual([]);
+    });
+
     it("get the lock of a process that died when that process's lease is over", async () => {
       const [dead, b] = [await join(), await join()];
       const name = unique();

@@ -9,6 +9,7 @@ export const defaults = {
   minHold: 0,
   fairness: 'handoff',
   onLost: 'throw',
+  release: 'answered',
   keyPrefix: 'lock:',
   commandTimeout: 1_000,
   poll: 5_000,

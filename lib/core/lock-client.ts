@@ -4,11 +4,12 @@ import { Activity } from './activity.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
+import { FreeWaits } from './free-waits.js';
 import { Health } from './health.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
-import type { ClaimRef, LockBackend, PushedGrant } from './lock-backend.js';
+import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
 import { type CallOptions } from './caller.js';
 import { findHandle, findLock, runInFlow, runInFlowOfAll } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
@@ -17,6 +18,7 @@ import { assertCovers } from './lock-demand.js';
 import type { LockLog } from './lock-log.js';
 import type { LockScope } from './lock-scope.js';
 import { LockViews } from './lock-views.js';
+import { viewRefusals } from './views.messages.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
 import { Observation, requestsAreObserved } from './observation.js';
@@ -59,6 +61,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   readonly activity: Activity;
   private readonly renewal: Renewal;
   private readonly transfers = new Transfers(this);
+  private readonly freeWaits: FreeWaits;
   private closing: Promise<void> | undefined;
   /** All work has ended: no call can follow. */
   private closed = false;
@@ -100,6 +103,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       holds: () => this.renewal.holds,
     });
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
+    this.freeWaits = new FreeWaits({ clock, holdersOf: (name) => this.views.holdersOf(name) });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
@@ -123,6 +127,14 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
         this.claimOf(claim)?.askBy(at);
       },
     });
+  }
+
+  /** Waits until nobody holds the lock, and takes nothing. */
+  async waitUntilFree(name: string, { wait, signal }: ResolvedLockOptions): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.current(name)) throw viewRefusals.waitsForItself(name);
+    this.assertOpen(name);
+    return this.freeWaits.wait(name, wait, signal);
   }
 
   /** How many locks it holds, and how many callers wait for one. */
@@ -207,12 +219,9 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     if (!hold.leave()) return;
     const outcome = inRoot(() => hold.owner.release(hold));
     this.renewal.remove(hold);
-    const reply = outcome === 'handed-on' ? outcome : await outcome;
-    if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
-      hold.endedByOthers();
-      inRoot(() => this.report(hold));
-    }
-    this.observation.holdEnds(hold, 'released');
+    if (outcome === 'handed-on') this.released(hold, outcome);
+    else if (hold.options.release === 'sent') void outcome.then((reply) => this.released(hold, reply));
+    else this.released(hold, await outcome);
   }
 
   openClaim(queue: LocalQueue, suffix: string): Claim {
@@ -304,6 +313,14 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     else if (!this.transfers.hasLeft(grant.id)) void this.releases.release(grant, this.defaults.lease, 0);
   }
 
+  private released(hold: Hold, reply: 'handed-on' | ReleaseReply | 'unanswered'): void {
+    if ((reply === 'absent' || reply === 'cancelled') && !hold.lost) {
+      hold.endedByOthers();
+      inRoot(() => this.report(hold));
+    }
+    this.observation.holdEnds(hold, 'released');
+  }
+
   private report(hold: Hold): void {
     this.log.error(hold.lost!.message);
     this.activity.lost(hold);
@@ -313,6 +330,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   private rejectWaiting(): void {
     const reason = refusals.shuttingDown();
+    this.freeWaits.rejectAll(reason);
     for (const queue of this.everyQueue()) queue.rejectWaiting(reason);
   }
 

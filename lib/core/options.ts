@@ -81,6 +81,13 @@ export interface LockTerms {
    */
   onLost?: OnLost | undefined;
   /**
+   * When the call goes on after its work: when Redis has `answered` the release, or as soon as it is `sent`, a round trip sooner. With
+   * `sent`, a loss that only that answer tells goes to the log and the channels and not to the caller, and a call with `wait: 0` right
+   * behind it may find the lock still held.
+   * @default 'answered'
+   */
+  release?: ReleaseMode | undefined;
+  /**
    * What this work is, for people: 1 to 100 characters of any text. `inspect`, errors, log lines and diagnostics channels show it, in other
    * processes too; so it is no place for a secret. When a process passes the lock on inside, other processes see the label of its first
    * caller.
@@ -91,9 +98,10 @@ export interface LockTerms {
 
 export type Fairness = 'handoff' | 'strict';
 export type OnLost = 'throw' | 'warn';
+export type ReleaseMode = 'answered' | 'sent';
 
 /** The options of an adoption. Options that are left out are as for an acquisition. */
-export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHold' | 'onLost'> {
+export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHold' | 'onLost' | 'release'> {
   /**
    * For how long the adoption is repeated while Redis does not answer. It does not wait for other callers.
    * @default '10s'
@@ -106,7 +114,7 @@ export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHo
   label?: string | undefined;
 }
 
-const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost', 'label'] as const;
+const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost', 'release', 'label'] as const;
 
 /** Characters of a label. */
 const longestLabel = 100;
@@ -118,6 +126,7 @@ export interface LockDefaults {
   maxHold?: Duration | undefined;
   fairness?: Fairness | undefined;
   onLost?: OnLost | undefined;
+  release?: ReleaseMode | undefined;
 }
 
 /** LockOptions with all defaults filled in, in milliseconds. */
@@ -130,6 +139,7 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly signal: AbortSignal | undefined;
   readonly fairness: Fairness;
   readonly onLost: OnLost;
+  readonly release: ReleaseMode;
   /** Class and method of the caller, for messages. */
   readonly where?: string;
   /** For people. */
@@ -150,6 +160,7 @@ export const lockDefaults: ResolvedLockOptions = {
   signal: undefined,
   fairness: library.fairness,
   onLost: library.onLost,
+  release: library.release,
   ...exclusive,
 };
 
@@ -163,12 +174,13 @@ export const lockOptionNames = [
   'signal',
   'fairness',
   'onLost',
+  'release',
   'shared',
   'limit',
   'permits',
   'label',
 ] as const;
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release'] as const;
 
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
 export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
@@ -183,7 +195,7 @@ export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
-  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, label, ...kind } = readOptions(
+  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, release, label, ...kind } = readOptions(
     'options',
     options,
     lockOptionNames,
@@ -201,6 +213,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     signal: signal === undefined ? defaults.signal : abortSignal(signal),
     fairness: fairnessOf(demand, fairness, defaults),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
+    release: release === undefined ? defaults.release : oneOf('release', release, ['answered', 'sent']),
     kind: demand.kind,
     permits: demand.permits,
     limit: demand.limit,

@@ -5,7 +5,7 @@ import type { LockBackend } from '../core/lock-backend.js';
 import type { LockFindingCode } from '../core/lock-finding.js';
 import type { LockDefaults } from '../core/options.js';
 
-/** The options of `RedisLockModule.forRoot`. `lease`, `wait`, `maxHold`, `fairness` and `onLost` are the defaults of all acquisitions. */
+/** The options of `RedisLockModule.forRoot`. `lease`, `wait`, `maxHold`, `fairness`, `onLost` and `release` are the defaults of all acquisitions. */
 export interface RedisLockModuleOptions extends LockDefaults {
   /**
    * The Redis that keeps the locks: a URL, ioredis' options, or a client (Redis or Cluster), whose options are copied; the client itself is

@@ -57,7 +57,7 @@ export interface ResolvedModuleOptions extends ResolvedBackendOptions {
   readonly activity: boolean;
 }
 
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost'] as const;
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release'] as const;
 const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
 const ownNames = [
   'backend',

@@ -33,6 +33,7 @@ describe('the options of a call', () => {
       signal,
       fairness: 'strict',
       onLost: 'warn',
+      release: 'sent',
     };
     expect(resolve(options)).toEqual({ ...exclusive, ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
   });
@@ -144,7 +145,14 @@ describe('the options of a call', () => {
 
 describe("the module's defaults", () => {
   it('override those of the library, and are overridden by the call', () => {
-    const defaults = resolveDefaults({ lease: '10s', wait: 1, maxHold: '5m', fairness: 'strict', onLost: 'warn' });
+    const defaults = resolveDefaults({
+      lease: '10s',
+      wait: 1,
+      maxHold: '5m',
+      fairness: 'strict',
+      onLost: 'warn',
+      release: 'sent',
+    });
     expect(defaults).toEqual({
       ...exclusive,
       lease: 10_000,
@@ -155,12 +163,20 @@ describe("the module's defaults", () => {
       signal: undefined,
       fairness: 'strict',
       onLost: 'warn',
+      release: 'sent',
     });
     expect(resolveOptions({ wait: 2 }, defaults)).toEqual({ ...defaults, wait: 2 });
   });
 
   it('are checked like the options of a call', () => {
-    for (const [option, value] of Object.entries({ lease: 0, wait: -1, maxHold: 'x', fairness: 'x', onLost: 'x' })) {
+    for (const [option, value] of Object.entries({
+      lease: 0,
+      wait: -1,
+      maxHold: 'x',
+      fairness: 'x',
+      onLost: 'x',
+      release: 'x',
+    })) {
       expect(() => resolveDefaults({ [option]: value })).toThrow(refusal(`${option}: `));
     }
   });

@@ -104,7 +104,7 @@ describe('docs/options.md', () => {
     );
     expect(url).toBe('redis://127.0.0.1:6379');
     const none = { backend: undefined, redis: undefined, cluster: undefined, quorum: undefined, replicas: undefined };
-    const { lease, wait, maxHold, fairness, onLost } = ofCalls;
+    const { lease, wait, maxHold, fairness, onLost, release } = ofCalls;
     expect({ ...stated, ...none }).toEqual({
       ...resolved,
       ...none,
@@ -113,6 +113,7 @@ describe('docs/options.md', () => {
       maxHold,
       fairness,
       onLost,
+      release,
       isGlobal: true,
     });
   });
@@ -169,13 +170,14 @@ describe('docs/options.md', () => {
       signal: undefined,
       fairness: 'strict',
       onLost: 'warn',
+      release: 'sent',
       kind: 'exclusive',
       permits: 1,
       limit: 0,
     } as const;
     expect(resolveOptions({}, odd)).toEqual(odd);
     const fromModule = [...inCall].filter(([, row]) => row.default.startsWith('the module')).map(([name]) => name);
-    expect(fromModule.sort()).toEqual(['fairness', 'lease', 'maxHold', 'onLost', 'wait']);
+    expect(fromModule.sort()).toEqual(['fairness', 'lease', 'maxHold', 'onLost', 'release', 'wait']);
     expect(resolveOptions({}, lockDefaults).renew).toBe(true);
     expect(resolveOptions({ lease: 1000 }, lockDefaults).renew).toBe(false);
     expect(inCall.get('renew')!.default).toBe('`true` without `lease`, `false` with it');
