@@ -298,7 +298,7 @@ export function views(bench: ClientBench): void {
     const free = (member: Member, name: string, wait = 10_000) =>
       member.client.waitUntilFree(name, { ...lockDefaults, wait });
 
-    it('ends when the holder and those who waited for the lock have gone, and takes nothing', async () => {
+    it('ends when the holder and the callers that waited for the lock have gone, and takes nothing', async () => {
       const [a, b, c] = [await join(), await join(), await join()];
       const name = unique();
       const first = await a.acquire(name);

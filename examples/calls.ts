@@ -40,6 +40,13 @@ export class Search {
   }
   // #endregion
 
+  // #region free
+  async whenBuilt(): Promise<number | undefined> {
+    await this.locks.waitUntilFree('search:index', { wait: '1m' });
+    return this.built.at(-1);
+  }
+  // #endregion
+
   private async build(fencingToken: number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     this.built.push(fencingToken);

@@ -30,7 +30,7 @@ export class FreeWaits {
 
   constructor(private readonly host: FreeWaitsHost) {}
 
-  /** Resolves when nobody holds the lock. Rejects with a LockError, or with the reason of the signal. */
+  /** Resolves when no caller holds the lock. Rejects with a LockError, or with the reason of the signal. */
   wait(name: string, wait: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const watch = this.watchOf(name);

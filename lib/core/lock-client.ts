@@ -129,7 +129,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     });
   }
 
-  /** Waits until nobody holds the lock, and takes nothing. */
+  /** Waits until no caller holds the lock, and takes nothing. */
   async waitUntilFree(name: string, { wait, signal }: ResolvedLockOptions): Promise<void> {
     signal?.throwIfAborted();
     if (this.current(name)) throw viewRefusals.waitsForItself(name);

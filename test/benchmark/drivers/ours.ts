@@ -39,6 +39,15 @@ export const ours: Driver = {
   open: (url, { lease }) => openModule({ redis: url, lease }),
 };
 
+export const oursSent: Driver = {
+  name: 'nestjs-redis-lock, sent',
+  home: import.meta.url,
+  kind: 'ours',
+  settings: "release: 'sent'",
+  uncontendedOnly: true,
+  open: (url, { lease }) => openModule({ redis: url, lease, release: 'sent' }),
+};
+
 export const oursStrict: Driver = {
   name: 'nestjs-redis-lock, strict',
   home: import.meta.url,

@@ -1,6 +1,7 @@
 import type { CyclesResult } from '../client/cycles.task.js';
 import { uncontended as drivers } from '../drivers/all.js';
 import type { Driver } from '../drivers/driver.js';
+import { oursSent } from '../drivers/ours.js';
 import { type Bar, atLeast, atMost, exactly, ratio } from '../report/bars.js';
 import { type Results, type Values, nameOf } from '../report/results.js';
 import { percentile } from '../report/statistics.js';
@@ -75,9 +76,15 @@ function bars(results: Results): Bar[] {
       ),
     ];
   });
+  const oneFlow = (driver: string) => results.value(scenario, variantOf(1), driver, 'cyclesPerSecond');
   const redisCpu = (driver: string) => results.value(scenario, variantOf(512), driver, 'redisCpu');
   return [
     ...rates,
+    atLeast(
+      "uncontended, 1 flow, release: 'sent': cycles/s against 'answered'",
+      1.2,
+      ratio(oneFlow(oursSent.name), oneFlow(ours)),
+    ),
     atMost('Redis CPU per cycle at 512 flows, against the floor', 1, ratio(redisCpu(ours), redisCpu(floor))),
     exactly('requests per uncontended cycle', 2, results.value(scenario, variantOf(1), ours, 'requests')),
   ];

@@ -37,7 +37,7 @@ class Waiter extends VirtualClient {
 }
 
 describe('a wait until a lock is free', () => {
-  it('ends at once when nobody holds it, after one look', async () => {
+  it('ends at once when no caller holds it, after one look', async () => {
     const v = new Waiter();
     await v.wait();
     expect(v.looks).toBe(1);
