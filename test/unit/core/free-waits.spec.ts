@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { HolderSnapshot } from '../../../lib/core/lock-backend.js';
 import { VirtualClient, watch } from './virtual-client.js';
@@ -93,6 +95,49 @@ describe('a wait until a lock is free', () => {
     expect(v.looks).toBe(3);
   });
 
+  it('looks often again for a new caller', async () => {
+    const v = new Waiter();
+    v.hold();
+    void v.wait({ wait: Number.POSITIVE_INFINITY });
+    await v.clock.advance(4_000);
+    void v.wait({ wait: Number.POSITIVE_INFINITY });
+    const { looks } = v;
+    await v.clock.advance(150);
+    expect(v.looks).toBe(looks + 2);
+  });
+
+  it('goes on for callers that come while another one leaves during a look', async () => {
+    const v = new Waiter();
+    v.hold();
+    let answer: () => void;
+    v.look = () => new Promise((resolve) => (answer = resolve));
+    const abort = new AbortController();
+    const first = watch(v.wait({ signal: abort.signal }));
+    await v.clock.advance(0);
+    abort.abort('left');
+    const others = [v.wait(), v.wait()].map(watch);
+    v.look = async () => undefined;
+    answer!();
+    await v.clock.advance(0);
+    expect(first.reason).toBe('left');
+    expect(v.looks).toBe(2);
+    v.free();
+    await v.clock.advance(50);
+    expect(v.looks).toBe(3);
+    expect(others.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
+  });
+
+  it('keeps no context of its caller', async () => {
+    const v = new Waiter();
+    const request = new AsyncLocalStorage<string>();
+    const seen: Array<string | undefined> = [];
+    v.hold();
+    v.look = async () => void seen.push(request.getStore());
+    void request.run('request', () => v.wait());
+    await v.clock.advance(60);
+    expect(seen).toEqual([undefined, undefined]);
+  });
+
   it('does not end by an answer that is older than the call', async () => {
     const v = new Waiter();
     let answer: (value: void) => void;
@@ -145,6 +190,7 @@ describe('a wait until a lock is free', () => {
     abort.abort('late');
     await v.clock.advance(10_000);
     expect(waiting.reason).toBe('late');
+    expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
     expect(v.looks).toBe(looks);
     expect(v.clock.pending).toBe(0);
   });
