@@ -101,6 +101,7 @@ describe('LockHealthIndicator', () => {
       lastAnswer: expect.any(Number),
       findings: [],
     });
+    expect([entry['oldestHold'], entry['lastAnswer']].every(Number.isInteger)).toBe(true);
     expect(text).not.toContain('secret');
     giveUp.abort();
     await expect(waiting).rejects.toThrow();
