@@ -17,7 +17,13 @@ export type { Lock } from './core/lock.js';
 export type { LockKey } from './core/lock-key.js';
 export { lockName } from './key/lock-name.tag.js';
 export type { LockKind } from './core/lock-backend.js';
-export type { ForceReleaseOptions, LockHolderInfo, LockInfo, LockListOptions, LockWaiterInfo } from './core/lock-info.js';
+export type {
+  ForceReleaseOptions,
+  LockHolderInfo,
+  LockInfo,
+  LockListOptions,
+  LockWaiterInfo,
+} from './core/lock-info.js';
 export type { LockFindingCode } from './core/lock-finding.js';
 export type { LockChannels, LockSubject } from './diagnostics/channels.js';
 export type { LockLabelOptions } from './metrics/lock-labels.js';
