@@ -96,13 +96,13 @@ module.exports = {
     error(
       'core-without-ioredis',
       'ioredis lives in backends/redis; the options may name its types.',
-      { path: '^lib/', pathNot: ['^lib/backends/redis/', '^lib/module/[^/]*options\\.ts$'] },
+      { path: '^lib/', pathNot: ['^lib/backends/redis/', '^lib/connection/(connection\\.options|resolve-connection)\\.ts$'] },
       { path: npm('ioredis') },
     ),
     error(
       'options-name-ioredis-types-only',
       'The options describe a client, they do not load one.',
-      { path: '^lib/module/[^/]*options\\.ts$' },
+      { path: '^lib/connection/' },
       { path: npm('ioredis'), dependencyTypesNot: ['type-only'] },
     ),
     error(

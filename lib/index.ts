@@ -3,8 +3,8 @@ export type {
   RedisLockAsyncOptions,
   RedisLockModuleOptions,
   RedisLockOptionsFactory,
-  RedisLockQuorumOptions,
 } from './module/redis-lock.options.js';
+export type { RedisLockQuorumOptions } from './connection/connection.options.js';
 export { RedisLockService } from './connection/redis-lock.service.js';
 export { getRedisLockToken } from './connection/redis-lock.tokens.js';
 export { DistributedLock } from './method/distributed-lock.decorator.js';

@@ -137,6 +137,8 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   async open(): Promise<void> {
     const failure = await this.start();
     if (failure === undefined) return;
+    // Not when it was closed before it was connected: no caller waits for it any more.
+    if (!this.isClosing && failure !== this.refusal) this.parts.reveal().log.error(this.failedStart(failure));
     // A wrong configuration does not heal: better no start than an application without locks.
     if (!this.parts.reveal().settings.strict && !(failure instanceof LockConfigurationError)) return;
     await this.close();
@@ -181,7 +183,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   /** Connects once and resolves to the failure, never rejects: the client keeps trying in the background. */
-  private start(): Promise<Error | undefined> {
+  start(): Promise<Error | undefined> {
     // The first use may be inside a request.
     this.starting ??= inRoot(() => this.connect());
     return this.starting;
@@ -212,22 +214,21 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   private async connect(): Promise<Error | undefined> {
-    const { client, log } = this.parts.reveal();
+    const { client } = this.parts.reveal();
     const { backend } = client;
     if (this.isClosing || !this.takes(backend)) return (this.refusal = connectionRefusals.backendInUse(this.name));
     try {
       await client.start();
       return undefined;
     } catch (error) {
-      // Closed before it was connected: no caller waits for it any more.
-      if (!this.isClosing) log.error(this.failedStart(error as Error));
       return error as Error;
     } finally {
       this.started = true;
     }
   }
 
-  private close(): Promise<void> {
+  /** Rejects waiters, lets running work end, and releases what is left. */
+  close(): Promise<void> {
     this.closed ??= this.shutdown();
     return this.closed;
   }

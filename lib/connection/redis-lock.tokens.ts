@@ -1,10 +1,8 @@
 import { Inject } from '@nestjs/common';
 import type { InjectionToken } from '@nestjs/common';
+import { defaultConnection } from './connection.options.js';
 import { LockConnection } from './lock.connection.js';
 import { RedisLockService } from './redis-lock.service.js';
-
-/** The name of the connection without a name. */
-export const defaultConnection = 'default';
 
 /**
  * The token of the `RedisLockService` of a connection, for `app.get`, `inject` and `overrideProvider`.

@@ -95,9 +95,12 @@ export const refusals = {
 
   /** A new request, or a waiter, during shutdown. The 503 sends an HTTP client to another instance. */
   shuttingDown: (key?: string) =>
-    new LockUnavailableError('The application is shutting down and gives out no more locks. Use another instance.', {
-      key,
-    }),
+    new LockUnavailableError(
+      'The locks of this process are closed, as it shuts down or closed its client. Use another instance.',
+      {
+        key,
+      },
+    ),
 
   /** Redis did not answer to `lock.renew()`. */
   notRenewed: (key: string, where?: string) =>

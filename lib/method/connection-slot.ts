@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import type { LockConnection } from '../connection/lock.connection.js';
-import { connectionToken, defaultConnection } from '../connection/redis-lock.tokens.js';
+import { defaultConnection } from '../connection/connection.options.js';
+import { connectionToken } from '../connection/redis-lock.tokens.js';
 import { injectionHints } from './method.messages.js';
 import { lockOutermost } from './method-wrapper.js';
 

@@ -12,7 +12,7 @@ import type { ContendedCall } from '../around/contended-call.js';
 import type { SignalOfArguments } from './locked-method.js';
 import type { ResultKind } from '../around/result-kind.js';
 import type { OnContended } from './distributed-lock.types.js';
-import { defaultConnection } from '../connection/redis-lock.tokens.js';
+import { defaultConnection } from '../connection/connection.options.js';
 import { decoratorRefusals as refusals } from './method.messages.js';
 
 /**

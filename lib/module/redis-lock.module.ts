@@ -22,14 +22,10 @@ import { LockExplorer } from './lock.explorer.js';
 import { moduleRefusals } from './module.messages.js';
 import type { RedisLockAsyncOptions, RedisLockModuleOptions } from './redis-lock.options.js';
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
-import { createBackend } from './create-backend.js';
+import { defaultConnection } from '../connection/connection.options.js';
+import { createBackend, loadBackends } from '../connection/create-backend.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
-import {
-  connectionToken,
-  defaultConnection,
-  getRedisLockToken,
-  standInToken,
-} from '../connection/redis-lock.tokens.js';
+import { connectionToken, getRedisLockToken, standInToken } from '../connection/redis-lock.tokens.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<RedisLockAsyncOptions>()
@@ -176,7 +172,7 @@ async function connect(
 ): Promise<LockConnection> {
   const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
   const log = new Logger(RedisLockModule.name);
-  const backend = await createBackend(options, log);
+  const backend = createBackend(options, log, await loadBackends(options));
   const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity }, log);
   const nesting = watchNesting(application, name, options, log, (finding) => client.activity.found(finding));
   return new LockConnection(client, { name, strict, shutdownTimeout, nesting }, log);

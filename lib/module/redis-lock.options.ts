@@ -1,27 +1,8 @@
-import type { Cluster } from 'ioredis';
-import type { RedisClusterOptions, RedisConnection, ReplicasOptions } from '../backends/redis/index.js';
-import type { Duration } from '../core/duration.js';
-import type { LockBackend } from '../core/lock-backend.js';
+import type { LockConnectionOptions } from '../connection/connection.options.js';
 import type { LockFindingCode } from '../core/lock-finding.js';
-import type { LockDefaults } from '../core/options.js';
 
-/** The options of `RedisLockModule.forRoot`. `lease`, `wait`, `maxHold`, `fairness`, `onLost` and `release` are the defaults of all acquisitions. */
-export interface RedisLockModuleOptions extends LockDefaults {
-  /**
-   * The Redis that keeps the locks: a URL, ioredis' options, or a client (Redis or Cluster), whose options are copied; the client itself is
-   * not used.
-   * @default 'redis://127.0.0.1:6379'
-   */
-  redis?: RedisConnection | Cluster | undefined;
-  /** A Redis Cluster, by some of its nodes. Not together with `redis`, `quorum` or `replicas`. */
-  cluster?: RedisClusterOptions | undefined;
-  /** Several independent Redis servers instead of one: locks work while a majority of them can be reached. */
-  quorum?: RedisLockQuorumOptions | undefined;
-  /**
-   * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`,
-   * which are options of Redis.
-   */
-  backend?: LockBackend | undefined;
+/** The options of `RedisLockModule.forRoot`. */
+export interface RedisLockModuleOptions extends LockConnectionOptions {
   /**
    * Name of the connection, when an application has several: `@InjectRedisLock('billing')`, `connection: 'billing'`.
    * @default none: the default connection
@@ -32,42 +13,6 @@ export interface RedisLockModuleOptions extends LockDefaults {
    * @default true
    */
   isGlobal?: boolean | undefined;
-  /**
-   * The beginning of all keys in Redis. Applications with the same prefix share their locks. Not empty, and with a `{` only as its first
-   * character, as in
-   * `{shop}:`.
-   * @default 'lock:'
-   */
-  keyPrefix?: string | undefined;
-  /**
-   * Callers of this process that may wait for locks at once, over all keys; further ones are refused with LOCK_QUEUE_FULL. At least 1.
-   * @default 10000
-   */
-  maxWaiters?: number | undefined;
-  /**
-   * The longest time to wait for the reply to one command. At least 10 ms. A shorter time detects an outage sooner, a longer one tolerates
-   * slow links.
-   * @default '1s'
-   */
-  commandTimeout?: Duration | undefined;
-  /**
-   * How often a waiter asks by itself, in case a message was lost. At least 100 ms. A shorter time finds a free lock sooner after a fault,
-   * and costs commands all the time.
-   * @default '5s'
-   */
-  poll?: Duration | undefined;
-  /**
-   * How many replicas must confirm a lock, and each extension of it, before it counts (WAIT), and how long they may take:
-   * `{ count: 1, timeout: '200ms' }`. A lock that too few confirm is released, and the call rejects with LOCK_UNAVAILABLE. For one server
-   * with replicas, or Sentinel; each lock and renewal waits for the replicas.
-   * @default none: the master alone decides
-   */
-  replicas?: ReplicasOptions | undefined;
-  /**
-   * How long running work may continue when the application closes, before its locks are released. 0 = not at all.
-   * @default '10s'
-   */
-  shutdownTimeout?: Duration | undefined;
   /**
    * True: the application does not start while Redis cannot be reached, or when the doctor finds a mistake. False: it starts, its locks
    * reject with LOCK_UNAVAILABLE until Redis is available, and findings are warnings in the log.
@@ -86,35 +31,11 @@ export interface RedisLockModuleOptions extends LockDefaults {
    */
   checkNesting?: boolean | undefined;
   /**
-   * True: while callers wait, a lock is held for long, or one was lost, this process tells the others so, by one small command each five
-   * seconds at most. `nestjs-redis-lock/console` shows it.
-   * @default true
-   */
-  activity?: boolean | undefined;
-  /**
    * True: LockErrorFilter sends lock errors as HTTP 409 and 503, and in the forms of other transports, in the whole application. With
    * several connections, false at one of them turns it off.
    * @default true
    */
   httpErrors?: boolean | undefined;
-}
-
-/** Locks over several independent Redis servers: a claim that gets the votes of a majority holds the lock. */
-export interface RedisLockQuorumOptions {
-  /** The servers, as for `redis`: 3, 5 or 7 that share nothing and are no replicas of each other. All processes name the same ones. */
-  nodes: readonly RedisConnection[];
-  /**
-   * The longest time to wait for the reply of one server to one command; then it counts as unreachable, and the others decide. At least 10
-   * ms, and far below the lease: the time until a majority has replied is taken off the lease.
-   * @default '500ms'
-   */
-  nodeTimeout?: Duration | undefined;
-  /**
-   * How long a server gives no new vote after its start, because it may have forgotten what it granted. No lease may be longer. 0 = it
-   * votes at once, which is right when the servers keep their data over a restart (`appendfsync always`).
-   * @default 0
-   */
-  restartGuard?: Duration | undefined;
 }
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

@@ -1,110 +1,49 @@
-import type { Cluster } from 'ioredis';
-import { assertQuorumSize } from '../backends/quorum/quorum-rules.js';
 import {
-  isCluster,
-  parseReplicas,
-  readCluster,
-  type RedisClusterOptions,
-  type RedisConnection,
-  type ReplicaTerms,
-} from '../backends/redis/index.js';
-import { defaultConnection } from '../connection/redis-lock.tokens.js';
-import { defaults as library, least } from '../core/defaults.js';
-import { describe } from '../core/describe.js';
-import { parseDuration } from '../core/duration.js';
-import type { LockBackend } from '../core/lock-backend.js';
+  assertConnectionName,
+  connectionOptionNames,
+  type ResolvedConnectionOptions,
+  resolveConnection,
+} from '../connection/resolve-connection.js';
+import { defaults as library } from '../core/defaults.js';
 import { findingCodes } from '../core/lock-finding.js';
-import {
-  type LockDefaults,
-  type ResolvedLockOptions,
-  oneOf,
-  readOptions,
-  resolveDefaults,
-  wholeNumber,
-} from '../core/options.js';
+import { oneOf, readOptions } from '../core/options.js';
 import type { IgnoredFindings } from '../doctor/finding-log.js';
 import { moduleRefusals as refusals } from './module.messages.js';
 import type { RedisLockModuleOptions } from './redis-lock.options.js';
 
-/** The servers of a quorum, and times in milliseconds. */
-export interface ResolvedQuorumOptions {
-  readonly nodes: readonly RedisConnection[];
-  readonly nodeTimeout: number;
-  readonly restartGuard: number;
-}
-
-/** The selected backend: at most one of the first four. None of them: a Redis on this machine. */
-export interface ResolvedBackendOptions {
-  readonly backend: LockBackend | undefined;
-  readonly redis: RedisConnection | undefined;
-  readonly cluster: Cluster | RedisClusterOptions | undefined;
-  readonly quorum: ResolvedQuorumOptions | undefined;
-  readonly keyPrefix: string;
-  readonly commandTimeout: number;
-  readonly poll: number;
-  readonly replicas: ReplicaTerms | undefined;
-}
-
 /** The module's options, checked and with their defaults; times in milliseconds. May contain passwords. */
-export interface ResolvedModuleOptions extends ResolvedBackendOptions {
-  readonly defaults: ResolvedLockOptions;
-  readonly maxWaiters: number;
-  readonly shutdownTimeout: number;
+export interface ResolvedModuleOptions extends ResolvedConnectionOptions {
   readonly strict: boolean;
   readonly ignoreFindings: IgnoredFindings;
   readonly checkNesting: boolean;
   readonly httpErrors: boolean;
-  readonly activity: boolean;
 }
 
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release'] as const;
-const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
-const ownNames = [
-  'backend',
-  'maxWaiters',
-  'shutdownTimeout',
-  'strict',
-  'ignoreFindings',
-  'checkNesting',
-  'httpErrors',
-  'activity',
-] as const;
+const ownNames = ['strict', 'ignoreFindings', 'checkNesting', 'httpErrors'] as const;
 const extraNames = ['name', 'isGlobal'] as const;
-const names = [...redisNames, ...ownNames, ...defaultNames, ...extraNames] as const;
-
-type Given = { [K in (typeof names)[number]]?: unknown };
+const names = [...connectionOptionNames, ...ownNames, 'isGlobal'] as const;
 
 /** @throws LockConfigurationError naming the wrong option, and for an unknown one the nearest known. */
 export function resolveModuleOptions(options: unknown): ResolvedModuleOptions {
   const given = readOptions('options', options, names);
-  assertOnePlace(given);
-  const defaults = resolveDefaults(given as LockDefaults);
   const {
-    maxWaiters = library.maxWaiters,
-    shutdownTimeout = library.shutdownTimeout,
     strict = library.strict,
     ignoreFindings = library.ignoreFindings,
     checkNesting = process.env['NODE_ENV'] !== 'production',
     httpErrors = library.httpErrors,
-    activity = library.activity,
   } = given;
   return {
-    ...resolveBackend(given, defaults.lease),
-    defaults,
-    maxWaiters: wholeNumber('maxWaiters', maxWaiters, least.maxWaiters),
-    shutdownTimeout: parseDuration('shutdownTimeout', shutdownTimeout, { min: least.shutdownTimeout }),
+    ...resolveConnection(given),
     strict: oneOf('strict', strict, [true, false]),
     ignoreFindings: findingsToIgnore(ignoreFindings),
     checkNesting: oneOf('checkNesting', checkNesting, [true, false]),
     httpErrors: oneOf('httpErrors', httpErrors, [true, false]),
-    activity: oneOf('activity', activity, [true, false]),
   };
 }
 
 /** `name` and `isGlobal`, which Nest needs before a factory runs. @throws LockConfigurationError */
 export function assertExtras({ name, isGlobal }: { name?: unknown; isGlobal?: unknown }): void {
-  if (name !== undefined && (typeof name !== 'string' || name === '' || name === defaultConnection))
-    throw refusals.noName(name, defaultConnection);
+  assertConnectionName(name);
   if (isGlobal !== undefined) oneOf('isGlobal', isGlobal, [true, false]);
 }
 
@@ -114,86 +53,8 @@ export function refuseExtras(options: object): void {
   if (extra) throw refusals.besideFactory(extra);
 }
 
-/** @param lease of the module, in ms */
-function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
-  const { backend, redis, quorum, replicas, keyPrefix = library.keyPrefix } = given;
-  const { commandTimeout = library.commandTimeout, poll = library.poll } = given;
-  const cluster = clusterIn(given);
-  if (!cluster && redis !== undefined) assertRedisConnection('redis', redis);
-  if (typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
-  const answerTime = parseDuration('commandTimeout', commandTimeout, { min: least.commandTimeout });
-  return {
-    backend: backend as LockBackend | undefined,
-    redis: cluster ? undefined : (redis as RedisConnection | undefined),
-    cluster,
-    quorum: quorum === undefined ? undefined : resolveQuorum(quorum, lease),
-    keyPrefix,
-    commandTimeout: answerTime,
-    poll: parseDuration('poll', poll, { min: least.poll }),
-    replicas: parseReplicas(replicas, answerTime),
-  };
-}
-
-/** The cluster in `cluster` or `redis`, if there is one. */
-function clusterIn({ redis, cluster, quorum, replicas }: Given): Cluster | RedisClusterOptions | undefined {
-  if (cluster === undefined && !isCluster(redis)) return undefined;
-  if (cluster !== undefined && redis !== undefined) throw refusals.twoBackends('cluster', 'redis');
-  if (quorum !== undefined) throw refusals.twoBackends('cluster', 'quorum');
-  if (replicas !== undefined) throw refusals.replicasOfCluster();
-  if (isCluster(cluster)) throw refusals.clusterClient();
-  const found = (cluster ?? redis) as Cluster | RedisClusterOptions;
-  // Only for its errors: the backend reads it again.
-  readCluster(found);
-  return found;
-}
-
-function resolveQuorum(options: unknown, lease: number): ResolvedQuorumOptions {
-  const {
-    nodes,
-    nodeTimeout = library.nodeTimeout,
-    restartGuard = library.restartGuard,
-  } = readOptions('quorum', options, ['nodes', 'nodeTimeout', 'restartGuard']);
-  if (!Array.isArray(nodes)) throw refusals.noNodes(nodes);
-  assertQuorumSize(nodes.length);
-  for (const node of nodes) assertRedisConnection('quorum.nodes', node);
-  const guard = parseDuration('quorum.restartGuard', restartGuard, { min: least.restartGuard });
-  if (guard > 0 && guard < lease) throw refusals.shortGuard(guard, lease);
-  return {
-    nodes: nodes as RedisConnection[],
-    nodeTimeout: parseDuration('quorum.nodeTimeout', nodeTimeout, { min: least.nodeTimeout }),
-    restartGuard: guard,
-  };
-}
-
 function findingsToIgnore(given: unknown): IgnoredFindings {
   if (given === 'all') return given;
   if (!Array.isArray(given)) throw refusals.noFindings(given);
   return given.map((code) => oneOf('ignoreFindings', code, findingCodes));
-}
-
-function assertOnePlace(given: Given): void {
-  if (given.quorum !== undefined && given.redis !== undefined) throw refusals.twoBackends('redis', 'quorum');
-  if (given.quorum !== undefined && given.commandTimeout !== undefined) throw refusals.timeoutOfNodes();
-  if (given.quorum !== undefined && given.replicas !== undefined) throw refusals.replicasOfNodes();
-  if (given.backend === undefined) return;
-  const extra = redisNames.find((name) => given[name] !== undefined);
-  if (extra) throw refusals.twoBackends(extra, 'backend');
-  if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function')
-    throw refusals.noBackend(given.backend);
-}
-
-/** Options of other Redis modules of Nest, and of other clients. */
-const foreignOptions = ['url', 'uri', 'type', 'config', 'nodes'];
-
-/** ioredis accepts nearly everything, and falls back to localhost for what it does not understand. */
-function assertRedisConnection(option: string, given: unknown): void {
-  const understood =
-    typeof given === 'string'
-      ? /^(rediss?:\/\/|\/)/.test(given)
-      : typeof given === 'object' && given !== null && !Array.isArray(given);
-  // A URL may contain a password.
-  if (!understood) throw refusals.noRedis(option, typeof given === 'string' ? 'this string' : describe(given));
-  const options = Object(given) as object;
-  const foreign = 'duplicate' in options ? undefined : foreignOptions.find((name) => Object.hasOwn(options, name));
-  if (foreign) throw refusals.foreignOption(option, foreign);
 }

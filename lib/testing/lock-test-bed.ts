@@ -5,7 +5,7 @@ import { connectionsWanted } from '../method/connection-slot.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
-import { defaultConnection } from '../connection/redis-lock.tokens.js';
+import { defaultConnection } from '../connection/connection.options.js';
 import { resolveModuleOptions } from '../module/resolve-options.js';
 import { testingRefusals } from './testing.messages.js';
 import { VirtualClock } from './virtual-clock.js';

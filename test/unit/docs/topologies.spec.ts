@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type LockBackend, allCapabilities } from '../../../lib/core/lock-backend.js';
 import type { RedisLockModuleOptions } from '../../../lib/module/redis-lock.options.js';
 import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
-import { createBackend } from '../../../lib/module/create-backend.js';
+import { createBackend, loadBackends } from '../../../lib/connection/create-backend.js';
 import { MemoryLockBackend } from '../../../lib/testing/index.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
@@ -53,6 +53,11 @@ const facts: Record<string, (backend: LockBackend, options: RedisLockModuleOptio
   'the doctor looks at the server': (backend) => backend.examine !== undefined,
 };
 
+async function backendOf(options: RedisLockModuleOptions): Promise<LockBackend> {
+  const resolved = resolveModuleOptions(options);
+  return createBackend(resolved, new KeptLog(), await loadBackends(resolved));
+}
+
 describe('the table of what works where, in docs/guarantees.md', () => {
   it('has a column for each topology and a line for each fact', () => {
     expect(head!.slice(1)).toEqual(Object.keys(topologies));
@@ -61,15 +66,13 @@ describe('the table of what works where, in docs/guarantees.md', () => {
 
   it.each(rows.map((row) => [row[0]!, row.slice(1)] as const))('%s', async (name, cells) => {
     const found = await Promise.all(
-      Object.values(topologies).map(async (options) =>
-        facts[name]!(await createBackend(resolveModuleOptions(options), new KeptLog()), options),
-      ),
+      Object.values(topologies).map(async (options) => facts[name]!(await backendOf(options), options)),
     );
     expect(cells.map((cell) => /^(yes|no)\b/.exec(cell)?.[1])).toEqual(found.map((yes) => (yes ? 'yes' : 'no')));
   });
 });
 
 it('docs/guarantees.md states the claim window of the code (G4)', async () => {
-  const { claimWindow } = await createBackend(resolveModuleOptions(topologies['one Redis']!), new KeptLog());
+  const { claimWindow } = await backendOf(topologies['one Redis']!);
   expect(page).toContain(`at most one claim window (${claimWindow / 1000} s)`);
 });

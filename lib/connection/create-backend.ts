@@ -1,0 +1,37 @@
+import type { QuorumBackend } from '../backends/quorum/quorum-backend.js';
+import type { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
+import { RedisBackend } from '../backends/redis/index.js';
+import type { LockBackend } from '../core/lock-backend.js';
+import type { LockLog } from '../core/lock-log.js';
+import type { ResolvedBackendOptions } from './resolve-connection.js';
+
+/** The backends that few applications use. */
+export interface RareBackends {
+  readonly ClusterBackend?: typeof ClusterBackend | undefined;
+  readonly QuorumBackend?: typeof QuorumBackend | undefined;
+}
+
+/**
+ * The code of clusters and of quorums is a fifth of the library: only applications that use it load it. Eager: webpack would write it to a
+ * file beside the bundle.
+ */
+export async function loadBackends({ cluster, quorum }: ResolvedBackendOptions): Promise<RareBackends> {
+  if (cluster) return import(/* webpackMode: "eager" */ '../backends/redis/cluster/cluster-backend.js');
+  return quorum ? import(/* webpackMode: "eager" */ '../backends/quorum/quorum-backend.js') : {};
+}
+
+/** The backend of a connection: one Redis, a cluster, a quorum of several servers, or the given one. */
+export function createBackend(options: ResolvedBackendOptions, log: LockLog, rare: RareBackends): LockBackend {
+  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas } = options;
+  if (backend) return backend;
+  const shared = { keyPrefix, poll, log };
+  if (cluster) return new rare.ClusterBackend!({ ...shared, commandTimeout, cluster });
+  if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
+  const { nodes, nodeTimeout, restartGuard } = quorum;
+  const node = { uptime: restartGuard !== 0 };
+  return new rare.QuorumBackend!({
+    restartGuard,
+    nodes: nodes.map((server) => new RedisBackend({ ...shared, redis: server, commandTimeout: nodeTimeout, node })),
+    log,
+  });
+}

@@ -1,0 +1,208 @@
+import { type Inspect, inspectCustom } from '../core/describe.js';
+import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
+import { type LockKey, assertLockKey, assertLockName } from '../core/lock-key.js';
+import type { LockSite } from '../nesting/lock-site.js';
+import { type LockViews, readForceRelease } from '../core/lock-views.js';
+import type { Lock } from '../core/lock.js';
+import {
+  type AdoptOptions,
+  type LockOptions,
+  type ResolvedLockOptions,
+  readOptions,
+  resolveAdoption,
+  resolveOptions,
+} from '../core/options.js';
+import { readTicket } from '../core/ticket.js';
+import { CallSite } from '../nesting/lock-site.js';
+import { isContention } from '../errors/lock-errors.js';
+import { aroundPromise } from '../around/around-promise.js';
+import { located } from '../errors/configuration.js';
+import { LockConnection } from './lock.connection.js';
+import { serviceRefusals } from './connection.messages.js';
+
+/** The calls that take and show locks: of the service in an application, and of a client without one. */
+export abstract class LockCalls {
+  /**
+   * @internal
+   * @param type the name of the class, for messages
+   */
+  constructor(
+    private readonly connection: LockConnection,
+    private readonly type: string,
+  ) {}
+
+  /**
+   * Takes the lock, waiting for it up to `wait`. Release it with `release()` or `await using`.
+   * Several keys: all of them or none, without a deadlock in any order; `wait` is for all together.
+   * Inside a flow that holds the key it re-enters. It opens no flow itself; `using` does.
+   * @throws LockNotAcquiredError when another caller holds it for all of `wait`, LockUnavailableError when Redis does not answer,
+   * LockLostError when the event loop stood still from the grant until the end of the lease, LockConfigurationError for a wrong key or
+   * option, and `signal.reason` when the signal aborts.
+   */
+  acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
+    try {
+      return this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
+    } catch (error) {
+      const reason = error as Error;
+      return Promise.reject(reason);
+    }
+  }
+
+  /**
+   * As `acquire`, but resolves to null when the lock is contended (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT).
+   * @param options `wait` is 0 by default: one try.
+   * @throws as `acquire` for all other errors; LockQueueFullError, too, when a `wait` is given and too many callers wait.
+   */
+  async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
+    const resolved = this.resolve('tryAcquire', key, options, 0);
+    try {
+      return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
+    } catch (error) {
+      if (isContention(error)) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `fn` inside the lock and returns its result. Calls inside `fn` re-enter the same key without waiting.
+   * @throws what `fn` throws; else as `acquire`, and LockLostError when the lock was lost although `fn` succeeded.
+   */
+  using<T>(key: LockKey, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  using<T>(key: LockKey, options: LockOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  async using<T>(
+    key: LockKey,
+    ...rest: [(lock: Lock) => T | PromiseLike<T>] | [LockOptions, (lock: Lock) => T | PromiseLike<T>]
+  ): Promise<T> {
+    const [options, fn] = rest.length === 1 ? [undefined, rest[0]] : rest;
+    const resolved = this.resolve('using', key, options);
+    if (typeof fn !== 'function') throw serviceRefusals.noWork(this.type, fn);
+    const place = this.callSite('using');
+    return aroundPromise(
+      () => this.connection.enter(key, resolved, place),
+      ({ lock }) => fn(lock),
+    );
+  }
+
+  /**
+   * Continues a lock that `lock.export()` has handed over, in this process or another: the same keys and fencing tokens, without a gap in
+   * which another caller could get them. From now on it is renewed here. With a function, it runs the function inside the lock, as `using`
+   * does. A ticket works once, until its lease ends. Later and second calls are refused, even after the first one has ended.
+   * @throws LockLostError when the ticket comes too late (reason `expired`) or another caller has adopted it (reason `adopted`),
+   * LockUnavailableError when Redis does not answer within `wait`, LockConfigurationError for a value that is no ticket.
+   */
+  adopt(ticket: string, options?: AdoptOptions): Promise<Lock>;
+  adopt<T>(ticket: string, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  adopt<T>(ticket: string, options: AdoptOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  async adopt<T>(
+    ticket: string,
+    ...rest: [AdoptOptions?] | [(lock: Lock) => T | PromiseLike<T>] | [AdoptOptions, (lock: Lock) => T | PromiseLike<T>]
+  ): Promise<Lock | T> {
+    const [options, fn] = typeof rest[0] === 'function' ? [undefined, rest[0]] : [rest[0], rest[1]];
+    const [content, resolved] = this.check('adopt', () => {
+      if (rest.length > 1 && typeof fn !== 'function') throw serviceRefusals.noAdoptedWork(fn);
+      return [readTicket(ticket), resolveAdoption(options, this.connection.defaults)] as const;
+    });
+    const { name } = content.holds[0]!;
+    if (!fn) return this.connection.ask(name, resolved, (client, terms) => client.adopt(content, terms));
+    return aroundPromise(
+      () => this.connection.ask(name, resolved, (client, terms) => client.enterAdopted(content, terms)),
+      ({ lock }) => fn(lock),
+    );
+  }
+
+  /** The innermost lock of the running flow, or its hold of `key`, alone or as one of several names. Undefined outside. */
+  current(key?: string): Lock | undefined {
+    return this.connection.current(key);
+  }
+
+  /**
+   * The holders and waiters of the lock at one moment, for people and dashboards. The state may have changed by the time it is read: never
+   * decide by it whether to work.
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
+   */
+  async inspect(key: string): Promise<LockInfo> {
+    this.check('inspect', () => assertLockName(key));
+    return this.look(key, (views) => views.inspect(key));
+  }
+
+  /**
+   * Waits until no caller holds the lock: no writer, no reader, no permit, no `minHold`. It takes nothing and stands in no queue. It asks Redis
+   * every 50 ms at first, and every second later on, once for all callers of this process. The lock may be taken again by the time the call
+   * resolves: to work alone, take it.
+   * @throws LockWaitTimeoutError when it was held for all of `wait`, LockNotAcquiredError with `wait: 0` when it is held,
+   * LockUnavailableError when Redis does not answer, `signal.reason`, and LockConfigurationError for a wrong key or option and inside the
+   * lock itself.
+   */
+  waitUntilFree(key: string, options?: Pick<LockOptions, 'wait' | 'signal'>): Promise<void>;
+  async waitUntilFree(key: string, options?: object): Promise<void> {
+    const { connection } = this;
+    const resolved = this.check('waitUntilFree', () => {
+      assertLockName(key);
+      const given = options && (readOptions('options', options, ['wait', 'signal']) as LockOptions);
+      return resolveOptions(given, connection.defaults);
+    });
+    return connection.ask(key, resolved, (client, terms) => client.waitUntilFree(key, terms));
+  }
+
+  /**
+   * Takes the lock from its present holders, readers and permits included, and hands it to the next waiter. The holder's `signal` aborts
+   * (at once, or with its next renewal), but its work does not end by that: look with `inspect` first, and mind the fencing token. Each
+   * loss is logged as a warning and published to `nestjs-redis-lock:force-released`, with the reason and the person.
+   * @param options `fencingToken`: only the holder with this token loses the lock. Give it where a person has looked first: the holder may
+   * have changed since.
+   * @returns true when a holder lost the lock; false when there was none, or none with this token
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key or option.
+   */
+  async forceRelease(key: string, options?: ForceReleaseOptions): Promise<boolean> {
+    const checked = this.check('forceRelease', () => {
+      assertLockName(key);
+      return readForceRelease(options);
+    });
+    return this.look(key, (views) => views.forceRelease(key, checked));
+  }
+
+  /**
+   * The names of the held locks under the prefix, each once: `for await (const name of locks.list())`. It scans the keys in small steps,
+   * and may or may not contain locks that come or go during the scan: for operators, not for decisions.
+   * @throws LockConfigurationError at once for a wrong option. The iteration rejects with LockUnavailableError when Redis does not answer.
+   */
+  list(options?: LockListOptions): AsyncIterable<string> {
+    const names = this.check('list', () => this.connection.list(options));
+    const connected = (): Promise<void> => this.look(undefined, async () => undefined);
+    return (async function* () {
+      await connected();
+      yield* names;
+    })();
+  }
+
+  toJSON(): object {
+    return { connection: this.connection.name };
+  }
+
+  [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
+    return `${this.type} ${inspect(this.toJSON(), options)}`;
+  }
+
+  private look<T>(key: string | undefined, question: (views: LockViews) => Promise<T>): Promise<T> {
+    const { connection } = this;
+    return connection.ask(key, connection.defaults, ({ views }) => question(views));
+  }
+
+  /** Puts the call in front of an error about its arguments. */
+  private check<T>(call: string, action: () => T): T {
+    return located(`${this.type}.${call}`, action);
+  }
+
+  /** The caller, where nested locks are watched. */
+  private callSite(call: 'acquire' | 'tryAcquire' | 'using'): LockSite | undefined {
+    return this.connection.watchesNesting ? new CallSite(LockCalls.prototype[call]) : undefined;
+  }
+
+  private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
+    const { defaults } = this.connection;
+    return this.check(call, () => {
+      assertLockKey(key);
+      return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
+    });
+  }
+}
