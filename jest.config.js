@@ -17,6 +17,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^nestjs-redis-lock$': '<rootDir>/lib/index.ts',
     '^nestjs-redis-lock/testing$': '<rootDir>/lib/testing/index.ts',
     '^nestjs-redis-lock/backend$': '<rootDir>/conformance/index.ts',
+    '^nestjs-redis-lock/client$': '<rootDir>/lib/client/index.ts',
     '^nestjs-redis-lock/otel$': '<rootDir>/lib/otel/index.ts',
     '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/prometheus/index.ts',
     '^nestjs-redis-lock/terminus$': '<rootDir>/lib/terminus/index.ts',

@@ -19,6 +19,7 @@ export const ENTRIES = {
   testing: 'lib/testing/index',
   backend: 'conformance/index',
   otel: 'lib/otel/index',
+  client: 'lib/client/index',
   prometheus: 'lib/prometheus/index',
   terminus: 'lib/terminus/index',
 };

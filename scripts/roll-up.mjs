@@ -6,15 +6,27 @@ import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import { root } from './run.mjs';
 
-/** The file with what the entries share; it shows in stack traces. */
-const SHARED = 'library';
-
 /**
- * Modules that lie there though the main entry does not load them. Without the first one, the file of quorums is smaller than the window of
- * gzip (32 kB): in the tarball both formats of a file are neighbours, and the second one takes no room. The second one would be a file of
- * its own.
+ * The files with what the entries share, each with its modules and all that these import; they show in stack traces. `library` is what
+ * applications with and without Nest load, `nest` is the rest of the main entry.
  */
-const SHARED_TOO = ['lib/backends/quorum/quorum-answers', 'lib/testing/testing.messages'];
+const SHARED = {
+  library: [
+    'lib/connection/lock-calls',
+    'lib/connection/lock.connection',
+    'lib/connection/create-backend',
+    'lib/connection/resolve-connection',
+    'lib/core/lock-client',
+    'lib/key/lock-name.tag',
+    // Without it, the file of quorums is smaller than the window of gzip (32 kB): in the tarball both formats of a file are neighbours, and
+    // the second one takes no room.
+    'lib/backends/quorum/quorum-answers',
+    // It would be a file of its own.
+    'lib/testing/testing.messages',
+  ],
+  nest: ['lib/index'],
+};
+const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: ['lib/index'] };
 
 /** Packages stay imports; tslib alone, which holds the helpers of decorators, becomes part of the output. @param {string} id */
 const external = (id) => !/^[./]/.test(id) && id !== 'tslib';
@@ -97,9 +109,15 @@ const heading = (file) => /^\/\*\*.*?\*\//s.exec(readFileSync(file, 'utf8'))?.[0
 const inputs = (modules, entries, extension) =>
   Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(modules, `${source}${extension}`)]));
 
+/** @param {Record<string, string[]>} shared @param {string} modules @param {string} extension */
+const chunks = (shared, modules, extension) =>
+  Object.fromEntries(
+    Object.entries(shared).map(([name, files]) => [name, files.map((file) => join(modules, `${file}${extension}`))]),
+  );
+
 /**
  * @param {Record<string, string>} input by the names of the published files
- * @param {string[]} shared modules that belong to the file with what the entries share; what they import does, too
+ * @param {Record<string, string[]>} shared
  * @param {import('rollup').Plugin[]} plugins
  * @param {{ dir: string, format: 'es' | 'cjs', extension: '.js' | '.d.ts' }[]} outputs
  */
@@ -118,8 +136,7 @@ async function bundle(input, shared, plugins, outputs) {
       format,
       entryFileNames: `[name]${extension}`,
       chunkFileNames: `[name]${extension}`,
-      // All that the main entry loads. The other entries import it from there.
-      manualChunks: { [SHARED]: shared },
+      manualChunks: shared,
       minifyInternalExports: false,
       hoistTransitiveImports: false,
     });
@@ -136,7 +153,7 @@ export async function rollUp(modules, entries, target) {
   const sources = inputs(modules, entries, '.js');
   await bundle(
     sources,
-    [sources['index'] ?? '', ...SHARED_TOO.map((file) => join(modules, `${file}.js`))],
+    chunks(SHARED, modules, '.js'),
     [tslib, version, lighter, classNames],
     [
       { dir: esm, format: 'es', extension: '.js' },
@@ -146,7 +163,7 @@ export async function rollUp(modules, entries, target) {
   const declarations = inputs(modules, entries, '.d.ts');
   await bundle(
     declarations,
-    [declarations['index'] ?? ''],
+    chunks(SHARED_DECLARATIONS, modules, '.d.ts'),
     [dts({ tsconfig: join(root, 'tsconfig.build.json') }), classNames],
     [{ dir: cjs, format: 'es', extension: '.d.ts' }],
   );

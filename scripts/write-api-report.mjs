@@ -77,7 +77,8 @@ function namedBeside(symbols, checker, origin) {
         isTopLevel &&
         ts.isSourceFile(isTopLevel) &&
         !isTopLevel.fileName.includes('node_modules') &&
-        !ts.isClassDeclaration(declaration) &&
+        // The members of a class that is only a type are its own business; those of a base are inherited.
+        (!ts.isClassDeclaration(declaration) || ts.isExpressionWithTypeArguments(node.parent)) &&
         !symbols.has(named) &&
         !found.has(named)
       ) {

@@ -23,6 +23,7 @@ const rooms = [
   'request',
   'module',
   'connection',
+  'client',
   'doctor',
   'backends/redis',
   'backends/quorum',

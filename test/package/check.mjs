@@ -16,6 +16,7 @@ import { App, dependenciesOf, LINES } from './app.mjs';
 import { BUNDLERS, bundlerChecks } from './bundlers.mjs';
 import { changesetsBecomeTheChangelog } from './releases.mjs';
 import {
+  clientLoadsNoNest,
   exportsExist,
   onlyIntendedFiles,
   othersLoadOnDemand,
@@ -125,6 +126,18 @@ async function checkApp(app, tarball, redisUrl) {
   for (const { title, body } of bundlerChecks(app, format, redisUrl)) await check(`${line}, ${format}, ${title}`, body);
 }
 
+/** Scripts and workers. @param {string} directory @param {string} tarball @param {string} redisUrl */
+async function checkScript(directory, tarball, redisUrl) {
+  const { ioredis = '', '@types/node': types = '' } = dependenciesOf('Nest 12, ioredis 6');
+  const app = new App(directory, 'without Nest', { ioredis, '@types/node': types }, /^script\.ts$/);
+  await app.install(tarball);
+  for (const format of /** @type {const} */ (['esm', 'cjs'])) {
+    const nodenext = { name: 'nodenext', options: { module: 'nodenext' } };
+    const programs = await app.compiles(format, nodenext, { checkDeclarations: true });
+    await app.runs(join(programs, 'script.js'), 'locked without Nest', redisUrl);
+  }
+}
+
 const directory = mkdtempSync(join(tmpdir(), 'redis-lock-package-'));
 const redis = await redisForThisRun();
 try {
@@ -139,12 +152,16 @@ try {
     await check('every exported path is published', () => exportsExist(packed));
     await check('an application without a cluster or a quorum loads no code of them', othersLoadOnDemand);
     await check('the set-up of OpenTelemetry loads no Nest and no ioredis', telemetryLoadsNothing);
-    await check('the tarball has at most 270 kB and 40 files', () => smallEnough(packed));
+    await check('the client loads ioredis and ms, and no Nest', clientLoadsNoNest);
+    await check('the tarball has at most 290 kB and 50 files', () => smallEnough(packed));
     await check('publint finds nothing', wellFormed);
     await check('arethetypeswrong finds nothing', () => typesResolve(tarball));
     await check('the table of versions is complete', tableIsComplete);
     await check('the changesets become the CHANGELOG of the next version', () =>
       changesetsBecomeTheChangelog(directory),
+    );
+    await check('a script with nothing but ioredis installed locks, in ESM and CommonJS', () =>
+      checkScript(join(directory, 'script'), tarball, redis.url),
     );
     const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
     const apps = lines.map(

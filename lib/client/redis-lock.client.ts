@@ -1,0 +1,34 @@
+import { LockCalls } from '../connection/lock-calls.js';
+import type { LockConnection } from '../connection/lock.connection.js';
+
+/** Locks without Nest, from `createLockClient`. It has the calls of `RedisLockService`, and shares locks with applications that use it. */
+export class RedisLockClient extends LockCalls implements AsyncDisposable {
+  readonly #connection: LockConnection;
+
+  /** @internal */
+  constructor(connection: LockConnection) {
+    super(connection, 'RedisLockClient');
+    this.#connection = connection;
+  }
+
+  /**
+   * Connects now instead of with the first call. After a rejection the client keeps trying in the background.
+   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError when it refuses the credentials or a permission.
+   */
+  async connect(): Promise<void> {
+    const failure = await this.#connection.start();
+    if (failure) throw failure;
+  }
+
+  /**
+   * Ends the client: rejects the callers that wait, gives running work up to `shutdownTimeout`, releases what is still held, and
+   * disconnects. A client that is not closed keeps its process alive.
+   */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
