@@ -5,6 +5,7 @@ import { Logger, type ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import Database from 'libsql';
 import { RedisLockService } from 'nestjs-redis-lock';
+import { createLockClient } from 'nestjs-redis-lock/client';
 import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { Search } from '../../../examples/calls.js';
 import { AppModule as TwoConnections, Invoices } from '../../../examples/connections.js';
@@ -17,6 +18,7 @@ import { recordWaits } from '../../../examples/metrics.js';
 import { CachedReports, Cache, Warehouse } from '../../../examples/recipes/stampede.js';
 import { Invoices as InvoicesOfTenants, tenants } from '../../../examples/recipes/tenants.js';
 import { ReportService, ReportStore } from '../../../examples/reports.js';
+import { importFeeds } from '../../../examples/script.js';
 import { Accounts } from '../../../examples/several-keys.js';
 import { snippet } from '../../../scripts/write-snippets.mjs';
 import { sharedRedisUrl } from '../../support/redis-server.js';
@@ -38,6 +40,19 @@ afterEach(() => {
 });
 
 describe("the guide's examples", () => {
+  it('script.ts: loads under the lock of the application, with its token, and leaves the lock free', async () => {
+    const loaded: Array<[string, number]> = [];
+    await importFeeds(['a', 'b'], async (feed, token) => {
+      await using other = createLockClient({ redis: sharedRedisUrl() });
+      const [holder] = (await other.inspect('feeds:import')).holders;
+      expect(holder).toMatchObject({ label: 'nightly', fencingToken: token });
+      loaded.push([feed, token]);
+    });
+    expect(loaded.map(([feed]) => feed)).toEqual(['a', 'b']);
+    await using other = createLockClient({ redis: sharedRedisUrl() });
+    expect((await other.inspect('feeds:import')).holders).toEqual([]);
+  });
+
   it('keys.ts: both directions have the same name, and no values produce the name of others', async () => {
     await using app = await start({ providers: [Transfers] });
     const name = async (from: string, to: string) => (await app.get(Transfers).transfer(from, to)).split(' under ')[1];
