@@ -39,9 +39,9 @@ export interface LockClientOptions extends LockConnectionOptions {
  */
 export function createLockClient(options: LockClientOptions = {}): RedisLockClient {
   const { name, log, resolved } = located('createLockClient', () => readClientOptions(options));
-  const { defaults, maxWaiters, shutdownTimeout } = resolved;
+  const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
   const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend });
-  const client = new LockClient(backend, { defaults, maxWaiters, connection: name }, log);
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity }, log);
   return new RedisLockClient(new LockConnection(client, { name, strict: false, shutdownTimeout }, log));
 }
 
