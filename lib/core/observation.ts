@@ -14,6 +14,7 @@ import type { LockBackend } from './lock-backend.js';
 import { LockHandle } from './lock-handle.js';
 import { kindOfName, kindOfTemplate } from './name-kind.js';
 import type { ResolvedLockOptions } from './options.js';
+import { inRoot } from './root-context.js';
 
 const outcomes: Partial<Record<LockErrorCode, LockAcquireOutcome>> = {
   LOCK_CONTENDED: 'contended',
@@ -145,11 +146,18 @@ export class Observation implements LiveConnection {
       error: undefined,
     };
     channels.hold.start.publish(hold.context);
+    // Lost before the caller went on: another call has read the clock, or the shutdown has begun.
+    if (hold.lost) inRoot(() => this.failed(hold));
   }
 
   /** In no request's async context. */
-  holdIsLost({ name: key, fencingToken, lost, context }: Hold): void {
+  holdIsLost(hold: Hold): void {
+    const { name: key, fencingToken, lost } = hold;
     if (channels.lost.hasSubscribers) channels.lost.publish({ key, fencingToken, reason: lost!.reason });
+    this.failed(hold);
+  }
+
+  private failed({ context, lost }: Hold): void {
     if (!context) return;
     context.error = lost;
     channels.hold.error.publish(context);

@@ -318,6 +318,24 @@ describe('the channels of a hold', () => {
     ]);
   });
 
+  it('show a loss that is found between the grant and the start of the hold', async () => {
+    const v = new VirtualClient();
+    on('tracing:nestjs-redis-lock:acquire:asyncEnd', ({ outcome }) => {
+      if (outcome !== 'acquired') return;
+      v.clock.stall(1_000);
+      // Another call looks at the lock first.
+      v.acquire('a', { wait: 0 }).catch(() => undefined);
+    });
+    const messages = holds();
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await lock.release();
+    expect(messages).toMatchObject([
+      ['hold:start', { error: undefined }],
+      ['hold:error', { error: { reason: 'expired' } }],
+      ['hold:asyncEnd', { error: { reason: 'expired' }, outcome: 'lost' }],
+    ]);
+  });
+
   it('show a lock that another process revoked as lost, though only the release tells', async () => {
     const messages = holds();
     const v = new VirtualClient();
