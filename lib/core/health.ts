@@ -52,7 +52,8 @@ export class Health {
   /** The backend has granted or renewed a lock. */
   answered(now: number): void {
     this.answeredAt = now;
-    this.isDoubted = false;
+    // One node of a cluster says nothing of another one, where a call has failed.
+    if (!this.host.backend.nodeOf) this.isDoubted = false;
   }
 
   /** A call has failed: the next check asks the backend. */
@@ -104,6 +105,8 @@ export class Health {
 
   /** One lock at each server that has locks of its own. It fails when none of them grants it. */
   private async probe(): Promise<void> {
+    // A call that fails from here on is a new doubt.
+    this.isDoubted = false;
     const outcomes = await Promise.allSettled(this.probeNames().map((name) => this.take(name)));
     const failures = outcomes.filter((outcome) => outcome.status === 'rejected');
     this.isPartial = failures.length > 0;

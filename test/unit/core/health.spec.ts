@@ -128,6 +128,25 @@ describe('the health of a client', () => {
     expect(v.client.health.problems()).toEqual([]);
   });
 
+  it('is checked at each node of a cluster when a call has failed at one, though another one goes on granting', async () => {
+    const v = new VirtualClient();
+    const nodeOf = (name: string): number => name.charCodeAt(name.length - 1) % 3;
+    Object.assign(v.backend, { nodeOf, availability: () => [0, 1, 2].map((node) => [String(node), true]) });
+    // As on a node that is full: it can be reached.
+    v.backend.onAcquire = ({ name, lease }) =>
+      nodeOf(name) === 1 ? Promise.reject(unanswered()) : v.backend.grant(lease);
+    await expect(v.acquire('1', { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await v.acquire('0');
+    await v.client.health.check();
+    expect(v.client.health.problems()).toEqual(['server_away']);
+    v.backend.onAcquire = ({ lease }) => v.backend.grant(lease);
+    await v.client.health.check();
+    expect(v.client.health.problems()).toEqual([]);
+    const asked = v.backend.acquired.length;
+    await v.client.health.check();
+    expect(v.backend.acquired).toHaveLength(asked);
+  });
+
   it('is impaired for a minute after a lock was revoked', async () => {
     const v = new VirtualClient();
     await v.clock.advance(3_600_000);
