@@ -204,7 +204,7 @@ describe('LockHealthIndicator', () => {
 
   it('is degraded with one server of a quorum away, and down without a majority', async () => {
     const nodes = await Promise.all([newServer(), newServer(), newServer()]);
-    const quorum = { nodes: nodes.map(({ url }) => url), nodeTimeout: '2s' };
+    const quorum = { nodes: nodes.map(({ url }) => url), nodeTimeout: 2_000 };
     await using app = await serve([RedisLockModule.forRoot({ quorum })]);
     await using _held = await app.get(RedisLockService).acquire('a');
     expect(await healthOf(app)).toMatchObject({ code: 200, overall: 'ok', locks: { status: 'up', reasons: [] } });
