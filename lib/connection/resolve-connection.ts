@@ -4,6 +4,7 @@ import {
   isCluster,
   parseReplicas,
   readCluster,
+  readUrl,
   type RedisClusterOptions,
   type RedisConnection,
   type ReplicaTerms,
@@ -166,6 +167,7 @@ function assertRedisConnection(option: string, given: unknown): void {
       : typeof given === 'object' && given !== null && !Array.isArray(given);
   // A URL may contain a password.
   if (!understood) throw refusals.noRedis(option, typeof given === 'string' ? 'this string' : describe(given));
+  if (typeof given === 'string') readUrl(given, option);
   const options = Object(given) as object;
   const foreign = 'duplicate' in options ? undefined : foreignOptions.find((name) => Object.hasOwn(options, name));
   if (foreign) throw refusals.foreignOption(option, foreign);

@@ -102,6 +102,21 @@ function newClient(connection: RedisConnection): Redis {
   return new Redis({ ...(connection as object), ...safe });
 }
 
+/**
+ * What a URL says.
+ * @param option its place, for the error
+ */
+export function readUrl(url: string, option: string): RedisOptions {
+  try {
+    const { options } = new Redis(url, { lazyConnect: true });
+    // ioredis would select a database NaN, and nobody could handle the rejection.
+    if (Number.isInteger(options.db)) return options;
+  } catch {
+    // The error of Node has the whole URL as `input`, with the password.
+  }
+  throw redisRefusals.url(option);
+}
+
 /** The key prefix of the user's own client or options. */
 export function keyPrefixOf(connection: RedisConnection): string {
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).options.keyPrefix ?? '';

@@ -112,6 +112,12 @@ export const redisRefusals = {
   cluster: () =>
     new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.'),
 
+  /** A URL with a character that is not percent-encoded, or a database that is no number. It is not shown: it may contain a password. */
+  url: (option: string) =>
+    new LockConfigurationError(
+      `${option}: this URL cannot be read. Write redis://user:password@host:port/0, and percent-encode user and password (encodeURIComponent).`,
+    ),
+
   /** `cluster.nodes` names no node. A string is not shown: it may contain a password. */
   clusterNodes: (given: unknown) =>
     new LockConfigurationError(

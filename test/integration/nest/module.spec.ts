@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
@@ -284,6 +285,29 @@ describe('RedisLockModule', () => {
   it('never shows a password in an error about redis', () => {
     expect(() => RedisLockModule.forRoot({ redis: 'user:secret@host' })).toThrow(/^(?!.*secret)/);
     expect(() => RedisLockModule.forRoot({ redis: { url: 'redis://:secret@host' } as never })).toThrow(/^(?!.*secret)/);
+  });
+
+  it.each([
+    ['has a # in the password', 'redis://:secret#1@host:6379'],
+    ['has a / in the password', 'redis://:a/secret@host:6379'],
+    ['has a wrong percent sign in the password', 'redis://:secret%zz@host:6379'],
+    ['names a database that is no number', 'redis://:secret@host/shop'],
+  ])('refuses a URL that %s, and shows nothing of it, not even in a field of the error', (_what, url) => {
+    const places = { redis: url, quorum: { nodes: [url, 'redis://b', 'redis://c'] }, cluster: { nodes: [url] } };
+    const shown = Object.entries(places).map(([place, given]) => {
+      try {
+        return RedisLockModule.forRoot({ [place]: given });
+      } catch (error) {
+        expect(error).toBeInstanceOf(LockConfigurationError);
+        return inspect(error, { showHidden: true });
+      }
+    });
+    expect(shown).toEqual(
+      ['redis', 'quorum.nodes', 'cluster.nodes'].map((place) =>
+        expect.stringContaining(`${place}: this URL cannot be read`),
+      ),
+    );
+    expect(shown.join()).not.toContain('secret');
   });
 
   it('refuses at start wrong options of a factory', async () => {

@@ -1,5 +1,6 @@
-import { type Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { readOptions } from '../../../core/options.js';
+import { readUrl } from '../redis-connection.js';
 import { redisRefusals } from '../redis.messages.js';
 
 /** A Redis Cluster, by some of its nodes. */
@@ -72,7 +73,6 @@ function seed(node: unknown): [string, RedisOptions] {
     return [`${host}:${Number(port)}`, node];
   }
   if (typeof node !== 'string' && typeof node !== 'number') throw redisRefusals.clusterNode(node);
-  // ioredis can parse it.
-  const { host, port, username, password, tls } = new Redis(String(node), { lazyConnect: true }).options;
+  const { host, port, username, password, tls } = readUrl(String(node), 'cluster.nodes');
   return [`${host}:${port}`, { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) }];
 }
