@@ -95,7 +95,7 @@ export const instruments = {
     kind: 'gauge',
     // A gauge of the unit '1' would be a `_ratio` in Prometheus.
     unit: '{server}',
-    description: 'Whether locks are available at a server: 1 or 0.',
+    description: 'Whether a connection to a server is ready for locks: 1 or 0.',
     attributes: ['redis_lock.connection', 'redis_lock.server'],
   },
 } as const satisfies Record<string, LockInstrument>;

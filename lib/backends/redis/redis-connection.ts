@@ -109,7 +109,7 @@ function newClient(connection: RedisConnection): Redis {
 export function readUrl(url: string, option: string): RedisOptions {
   try {
     const { options } = new Redis(url, { lazyConnect: true });
-    // ioredis would select a database NaN, and nobody could handle the rejection.
+    // ioredis would select a database NaN, and no one could handle the rejection.
     if (Number.isInteger(options.db)) return options;
   } catch {
     // The error of Node has the whole URL as `input`, with the password.

@@ -307,7 +307,7 @@ describe('RedisLockModule', () => {
         expect.stringContaining(`${place}: this URL cannot be read`),
       ),
     );
-    expect(shown.join()).not.toContain('secret');
+    expect(inspect(shown)).not.toContain('secret');
   });
 
   it('refuses at start wrong options of a factory', async () => {
