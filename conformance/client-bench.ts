@@ -12,6 +12,7 @@ import {
   type ResolvedLockOptions,
   resolveOptions,
 } from '../lib/core/options.js';
+import { LocalElection } from '../lib/leader/election.js';
 import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
 import type { TestFramework } from './test-framework.js';
@@ -43,6 +44,10 @@ export class Member {
 
   enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
     return this.client.enter(key, resolveOptions(options, this.defaults));
+  }
+
+  election(name: string): LocalElection {
+    return LocalElection.of(name, this.client, this.log);
   }
 
   /** Starts to wait. Resolves when its claim is in the backend's queue, with the promise of the lock. */

@@ -10,6 +10,7 @@ import { permitLocks } from './permits.guarantees.js';
 import { pushedGrants } from './grant.guarantees.js';
 import { adoption, handingOver, handingShares } from './hand-over.guarantees.js';
 import { holding } from './holding.guarantees.js';
+import { elections } from './leader.guarantees.js';
 import type { ConformanceTarget } from './target.js';
 import { queue } from './queue.guarantees.js';
 import { repetition } from './repetition.guarantees.js';
@@ -58,6 +59,7 @@ export function lockBackendConformance(
       if (capabilities.handOver) handingOver(bench);
       if (capabilities.handOver && capabilities.permits) handingShares(bench);
       sharing(bench);
+      elections(bench);
     });
   }
 }

@@ -28,6 +28,7 @@ const rooms = [
   'backends/redis',
   'backends/quorum',
   'backends/memory',
+  'leader',
   'terminus',
   'prometheus',
   'testing',

@@ -2,6 +2,7 @@ import { type Inspect, inspectCustom } from '../core/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, assertLockKey, assertLockName } from '../core/lock-key.js';
 import type { LockSite } from '../nesting/lock-site.js';
+import type { Election } from '../leader/leadership.js';
 import { type LockViews, readForceRelease } from '../core/lock-views.js';
 import type { Lock } from '../core/lock.js';
 import {
@@ -173,6 +174,15 @@ export abstract class LockCalls {
       await connected();
       yield* names;
     })();
+  }
+
+  /**
+   * The election of this name: one process of all leads. Its candidates stand in line for the lock of the same name.
+   * @throws LockConfigurationError for a wrong name.
+   */
+  election(name: string): Election {
+    this.check('election', () => assertLockName(name));
+    return this.connection.election(name);
   }
 
   toJSON(): object {

@@ -13,6 +13,7 @@ import type { LockLog } from '../core/lock-log.js';
 import type { LockScope } from '../core/lock-scope.js';
 import type { ResolvedLockOptions } from '../core/options.js';
 import { refusals } from '../core/refusals.js';
+import { LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
 import type { NestingWatch } from '../nesting/nesting.watch.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
@@ -116,6 +117,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   /** The innermost lock of the running flow on this connection, or the hold of one name. */
   current(name?: string): Lock | undefined {
     return this.parts.reveal().client.current(name);
+  }
+
+  /** The election of this name: the same for the whole application. */
+  election(name: string): LocalElection {
+    const { client, log } = this.parts.reveal();
+    return LocalElection.of(name, client, log, (options, question) => this.ask(name, options, question));
   }
 
   /** The names of the held locks. @throws LockConfigurationError at once for a wrong option */
@@ -237,7 +244,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     const { client, settings } = this.parts.reveal();
     const { backend } = client;
     // A backend that serves another client must not be closed here.
-    if (!this.takes(backend)) return;
+    if (!this.takes(backend)) return client.stepDown();
     // From now on a first use must not connect.
     this.started = true;
     await client.shutdown(settings.shutdownTimeout);

@@ -41,11 +41,23 @@ export interface LockClientSettings {
   readonly activity?: boolean;
 }
 
+/** An election that was asked for on a client. */
+export interface OwnElection {
+  readonly name: string;
+  readonly isLeader: boolean;
+  /** Of its lock, in the latest campaign. Undefined when this process was never a candidate. */
+  readonly terms: ResolvedLockOptions | undefined;
+  /** Steps down, and leaves the line. */
+  close(): void;
+}
+
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
 export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
   readonly defaults: ResolvedLockOptions;
   /** For operators. */
   readonly views: LockViews;
+  /** By name. */
+  readonly elections = new Map<string, OwnElection>();
 
   private readonly id = newClientId();
   private claimCount = 0;
@@ -81,6 +93,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       backend,
       queues: () => this.everyQueue(),
       holds: () => this.renewal.holds,
+      elections: () => this.elections.values(),
     });
     this.health = new Health({
       clock,
@@ -194,8 +207,18 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     return findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
   }
 
+  /** True once it has begun to close. */
+  get isClosing(): boolean {
+    return this.closing !== undefined;
+  }
+
+  /** Ends all campaigns: the process steps down where it leads, and leaves the lines. */
+  stepDown(): void {
+    for (const election of this.elections.values()) election.close();
+  }
+
   /**
-   * Rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and disconnects. Does not wait for
+   * Steps down where it leads, rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and disconnects. Does not wait for
    * a lock that is lost. Work inside a lock may still take further locks.
    */
   shutdown(timeout: number): Promise<void> {
@@ -335,6 +358,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   private async close(timeout: number): Promise<void> {
+    // Before waiters are rejected: the work of a leader learns the shutdown by its signal.
+    this.stepDown();
     this.rejectWaiting();
     const { holds } = this.renewal;
     if (holds.size > 0 && timeout > 0) this.log.log(shutdownLines.waits(timeout, holdsNamed([...holds])));

@@ -44,6 +44,12 @@ export interface ViewsHost {
   readonly holds: Iterable<Hold>;
 }
 
+/** A holder, and its claim, which gives access to the lock: for this library only. */
+export interface SeenHolder {
+  readonly claim: string;
+  readonly holder: LockHolderInfo;
+}
+
 /** What operators do with locks: see their holders, and take them away. It acquires and releases no locks of its own. */
 export class LockViews {
   constructor(private readonly host: ViewsHost) {}
@@ -54,6 +60,14 @@ export class LockViews {
 
   async holdersOf(name: string): Promise<readonly LockHolderInfo[]> {
     return this.infoOf(name, await this.look('waitUntilFree', name, 0)).holders;
+  }
+
+  /** Who has an exclusive lock, and its claim: over a quorum the token of one hold may grow, the claim stays. */
+  async holder(name: string): Promise<SeenHolder | undefined> {
+    const snapshot = await this.look('inspect', name, 0);
+    const index = snapshot.holders.findIndex(({ state }) => state !== 'kept');
+    if (index < 0) return undefined;
+    return { claim: snapshot.holders[index]!.id, holder: this.infoOf(name, snapshot).holders[index]! };
   }
 
   /**

@@ -10,6 +10,7 @@ import type { CallOptions } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LocalQueue } from './local-queue.js';
+import type { OwnElection } from './lock-client.js';
 import type { LockBackend } from './lock-backend.js';
 import { LockHandle } from './lock-handle.js';
 import { kindOfName, kindOfTemplate } from './name-kind.js';
@@ -37,6 +38,7 @@ export interface ObservationHost {
   readonly backend: LockBackend;
   holds(): Iterable<Hold>;
   queues(): Iterable<LocalQueue>;
+  elections(): Iterable<OwnElection>;
 }
 
 /** Publishes what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */
@@ -60,6 +62,11 @@ export class Observation implements LiveConnection {
     for (const queue of this.#host.queues()) {
       for (const options of queue.waitingCallers()) yield this.subjectOf(queue.name, options);
     }
+  }
+
+  *candidacies(): Iterable<readonly [LockSubject, isLeader: boolean]> {
+    for (const { name, terms, isLeader } of this.#host.elections())
+      if (terms) yield [this.subjectOf(name, terms), isLeader];
   }
 
   availability(): Iterable<readonly [server: string, isAvailable: boolean]> {

@@ -288,7 +288,8 @@ export function oneOf<const T>(option: string, value: unknown, choices: readonly
   throw inputRefusals.noChoice(option, value, choices.map((choice) => describe(choice)).join(' or '));
 }
 
-function abortSignal(value: unknown): AbortSignal {
+/** @throws LockConfigurationError */
+export function abortSignal(value: unknown): AbortSignal {
   if (value instanceof AbortSignal) return value;
   throw inputRefusals.noSignal(value);
 }

@@ -8,6 +8,8 @@ export interface LiveConnection {
   heldLocks(): Iterable<LockSubject>;
   /** What its callers wait for now. */
   waitingCallers(): Iterable<LockSubject>;
+  /** The elections that it stands for or has stood for, and whether it leads. */
+  candidacies(): Iterable<readonly [LockSubject, isLeader: boolean]>;
   /** Its servers, and whether locks are available there. */
   availability(): Iterable<readonly [server: string, isAvailable: boolean]>;
 }

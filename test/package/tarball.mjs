@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
-const MAX_PACKED_BYTES = 290_000;
+const MAX_PACKED_BYTES = 302_000;
 const MAX_FILES = 50;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =

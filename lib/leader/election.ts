@@ -1,0 +1,216 @@
+import { callerSuffix } from '../core/claim-id.js';
+import type { Clock } from '../core/clock.js';
+import { type Inspect, inspectCustom } from '../core/describe.js';
+import { parseDuration } from '../core/duration.js';
+import type { LockClient, OwnElection } from '../core/lock-client.js';
+import type { LockHandle } from '../core/lock-handle.js';
+import type { LockHolderInfo } from '../core/lock-info.js';
+import type { LockLog } from '../core/lock-log.js';
+import type { SeenHolder } from '../core/lock-views.js';
+import { abortSignal, readOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
+import { inRoot } from '../core/root-context.js';
+import { located } from '../errors/configuration.js';
+import { Campaign, type CampaignHost } from './campaign.js';
+import { electionRefusals as refusals, stepDowns } from './leader.messages.js';
+import { LeaderWatch, type LeaderWatchHost } from './leader-watch.js';
+import type { CampaignOptions, Election, Leadership, ObserveOptions } from './leadership.js';
+
+/** Milliseconds. */
+const defaultPoll = 5_000;
+const leastPoll = 100;
+
+const campaignOptions = ['signal', 'candidate', 'lease', 'onElected', 'onStepDown'] as const;
+
+/** Calls the client; a connection connects it before. */
+type Ask = <T>(
+  options: ResolvedLockOptions,
+  question: (client: LockClient, options: ResolvedLockOptions) => Promise<T>,
+) => Promise<T>;
+
+interface ElectionHost {
+  readonly client: LockClient;
+  readonly log: LockLog;
+  readonly ask: Ask;
+}
+
+/** One election on one client: all modules of an application share it. */
+export class LocalElection implements Election, OwnElection, CampaignHost, LeaderWatchHost {
+  private campaigning: Campaign | undefined;
+  /** True when the campaign runs for methods with `@LeaderOnly`, and gives way to another one. */
+  private isStandIn = false;
+  /** Settles when no campaign runs. */
+  private ended: Promise<void> = Promise.resolve();
+  /** A campaign of the application's own was here: the methods with `@LeaderOnly` are its. */
+  private hasOwn = false;
+  private closed = false;
+  /** Of its lock, in the latest campaign. */
+  terms: ResolvedLockOptions | undefined;
+  private readonly watches = new Set<LeaderWatch>();
+  /** Hidden from loggers: behind it are passwords. */
+  readonly #host: ElectionHost;
+
+  private constructor(
+    readonly name: string,
+    host: ElectionHost,
+  ) {
+    this.#host = host;
+  }
+
+  /** The election of this name: one for each client. */
+  static of(
+    name: string,
+    client: LockClient,
+    log: LockLog,
+    ask: Ask = (options, question) => question(client, options),
+  ): LocalElection {
+    const known = client.elections.get(name) as LocalElection | undefined;
+    if (known) return known;
+    const election = new LocalElection(name, { client, log, ask });
+    client.elections.set(name, election);
+    return election;
+  }
+
+  get clock(): Clock {
+    return this.#host.client.clock;
+  }
+
+  get log(): LockLog {
+    return this.#host.log;
+  }
+
+  private get isClosed(): boolean {
+    return this.closed || this.#host.client.isClosing;
+  }
+
+  get isLeader(): boolean {
+    return this.campaigning?.term?.isLeading ?? false;
+  }
+
+  async leader(): Promise<LockHolderInfo | undefined> {
+    return (await this.holder())?.holder;
+  }
+
+  observe(options: ObserveOptions = {}): AsyncIterableIterator<LockHolderInfo | undefined> {
+    const { signal, poll } = located('Election.observe', () => {
+      const given = readOptions('options', options, ['signal', 'poll']);
+      return {
+        signal: given.signal === undefined ? undefined : abortSignal(given.signal),
+        poll: given.poll === undefined ? defaultPoll : parseDuration('poll', given.poll, { min: leastPoll }),
+      };
+    });
+    const watch = new LeaderWatch(this, poll, signal);
+    if (this.isClosed) watch.end();
+    else this.watches.add(watch);
+    return watch;
+  }
+
+  /** @param where class and method, for people */
+  campaign(lead: (leadership: Leadership) => unknown, options?: CampaignOptions, where?: string): Promise<void> {
+    const { signal, terms, hooks } = located('Election.campaign', () => {
+      const checked = this.resolve(lead, options, where);
+      if (this.campaigning && !this.isStandIn) throw refusals.campaigning(this.name);
+      return checked;
+    });
+    this.hasOwn = true;
+    const before = this.ended;
+    if (this.isStandIn) this.campaigning?.stop(stepDowns.withdrawn(this.name));
+    this.isStandIn = false;
+    return this.begin(new Campaign(this, terms, lead, hooks), before, signal);
+  }
+
+  /** Makes the process a candidate, unless the application has a campaign of its own. */
+  standIn(where: string): void {
+    if (this.hasOwn || this.campaigning || this.isClosed) return;
+    const { terms } = this.resolve(untilTheEnd, undefined, where);
+    this.isStandIn = true;
+    void this.begin(new Campaign(this, terms, untilTheEnd, {}), this.ended, undefined);
+  }
+
+  /**
+   * Runs work of the leader inside the lock of its term: the next leader is elected when the work has settled.
+   * @returns undefined where another process leads: the work did not run.
+   */
+  run<T>(work: () => T): T | undefined {
+    const term = this.campaigning?.term;
+    if (!term?.isLeading) return undefined;
+    return this.#host.client.current(this.name)?.fencingToken === term.leadership.epoch ? work() : term.run(work);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.campaigning?.stop(stepDowns.shutdown(this.name));
+    for (const watch of this.watches) watch.end();
+  }
+
+  acquire(options: ResolvedLockOptions): Promise<LockHandle> {
+    return this.#host.ask(options, (client, terms) => client.acquire(this.name, terms));
+  }
+
+  holder(): Promise<SeenHolder | undefined> {
+    const { ask, client } = this.#host;
+    return ask(client.defaults, ({ views }) => views.holder(this.name));
+  }
+
+  turned(): void {
+    for (const watch of this.watches) watch.look();
+  }
+
+  watchEnded(watch: LeaderWatch): void {
+    this.watches.delete(watch);
+  }
+
+  toJSON(): object {
+    return { name: this.name, isLeader: this.isLeader };
+  }
+
+  [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
+    return `Election ${inspect(this.toJSON(), options)}`;
+  }
+
+  private begin(campaign: Campaign, before: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+    this.campaigning = campaign;
+    this.terms = campaign.terms;
+    const withdraw = (): void => campaign.stop(signal!.reason);
+    const run = async (): Promise<void> => {
+      await before;
+      if (this.isClosed) campaign.stop(stepDowns.shutdown(this.name));
+      else if (signal?.aborted) withdraw();
+      signal?.addEventListener('abort', withdraw);
+      await campaign.run();
+      signal?.removeEventListener('abort', withdraw);
+      if (this.campaigning === campaign) this.campaigning = undefined;
+    };
+    // The caller may be a request, or hold a lock.
+    return (this.ended = inRoot(run));
+  }
+
+  private resolve(lead: unknown, options: CampaignOptions | undefined, where: string | undefined) {
+    if (typeof lead !== 'function') throw refusals.noWork(lead);
+    const { signal, lease, ...hooks } = readOptions('options', options ?? {}, campaignOptions) as CampaignOptions;
+    for (const [option, hook] of Object.entries(hooks))
+      if (hook !== undefined && typeof hook !== 'function') throw refusals.noFunction(option, hook);
+    const { defaults } = this.#host.client;
+    const unbounded = {
+      wait: Infinity,
+      maxHold: Infinity,
+      minHold: 0,
+      renew: true,
+      onLost: 'warn',
+      release: 'answered',
+    } as const;
+    const resolved = resolveOptions({ lease: lease ?? defaults.lease, ...unbounded }, defaults);
+    const caller = where === undefined ? {} : { where, callerSuffix: callerSuffix(where) };
+    return {
+      signal: signal === undefined ? undefined : abortSignal(signal),
+      terms: { ...resolved, ...caller, templates: [this.name] },
+      hooks,
+    };
+  }
+}
+
+/** Leads for methods with `@LeaderOnly`. */
+const untilTheEnd = ({ signal }: Leadership): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });

@@ -1,0 +1,107 @@
+import type { Clock } from '../core/clock.js';
+import type { LockHolderInfo } from '../core/lock-info.js';
+import type { SeenHolder } from '../core/lock-views.js';
+
+/** What it needs from its election. */
+export interface LeaderWatchHost {
+  readonly clock: Clock;
+  holder(): Promise<SeenHolder | undefined>;
+  /** Called once. */
+  watchEnded(watch: LeaderWatch): void;
+}
+
+type Leader = LockHolderInfo | undefined;
+
+/**
+ * The changes of an election's leader. It asks only while a caller waits for the next one: an iteration that is left without `return` keeps no
+ * timer.
+ */
+export class LeaderWatch implements AsyncIterableIterator<Leader> {
+  private isOver = false;
+  /** The claim of the leader that was returned last; empty for none. */
+  private told: string | undefined;
+  /** `Clock.now()` from which it asks again. */
+  private askAt = Number.NEGATIVE_INFINITY;
+  private wake: (() => void) | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly host: LeaderWatchHost,
+    private readonly poll: number,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    if (signal?.aborted) this.end();
+    else signal?.addEventListener('abort', this.end);
+  }
+
+  next(): Promise<IteratorResult<Leader, undefined>> {
+    const next = this.last.then(() => this.change());
+    this.last = next;
+    return next;
+  }
+
+  async return(): Promise<IteratorResult<Leader, undefined>> {
+    this.end();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Something has changed in this process. */
+  look(): void {
+    this.askAt = Number.NEGATIVE_INFINITY;
+    this.wake?.();
+  }
+
+  readonly end = (): void => {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.signal?.removeEventListener('abort', this.end);
+    this.host.watchEnded(this);
+    this.wake?.();
+  };
+
+  private async change(): Promise<IteratorResult<Leader, undefined>> {
+    const { clock } = this.host;
+    while (!this.isOver) {
+      const rest = this.askAt - clock.now();
+      if (rest > 0) {
+        await this.sleep(rest);
+        continue;
+      }
+      this.askAt = clock.now() + this.poll;
+      const reply = await this.ask();
+      if (!reply || this.isOver) continue;
+      const { claim = '', holder } = reply.seen ?? {};
+      if (claim === this.told) continue;
+      this.told = claim;
+      return { done: false, value: holder };
+    }
+    return { done: true, value: undefined };
+  }
+
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.host.clock.timer(ms, resolve);
+      this.wake = () => {
+        stop();
+        resolve();
+      };
+    });
+  }
+
+  /** Undefined without a reply, which says nothing of the leader, and when the iteration ends before. */
+  private async ask(): Promise<{ readonly seen: SeenHolder | undefined } | undefined> {
+    return new Promise((resolve) => {
+      this.wake = () => {
+        if (this.isOver) resolve(undefined);
+      };
+      this.host.holder().then(
+        (seen) => resolve({ seen }),
+        () => resolve(undefined),
+      );
+    });
+  }
+}

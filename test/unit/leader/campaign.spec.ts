@@ -1,0 +1,548 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockConnection } from '../../../lib/connection/lock.connection.js';
+import { LockClient } from '../../../lib/core/lock-client.js';
+import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
+import { lockDefaults } from '../../../lib/core/options.js';
+import { Candidate, Constituency, ended } from './candidate.js';
+
+/** Two processes; the first leads. */
+async function twoCandidates() {
+  const place = new Constituency();
+  const [a, b] = [new Candidate(place), new Candidate(place)];
+  void a.campaign();
+  await place.clock.advance(1);
+  void b.campaign();
+  await place.clock.advance(1);
+  expect([a.election.isLeader, b.election.isLeader]).toEqual([true, false]);
+  return { clock: place.clock, server: place.server, a, b };
+}
+
+describe('an election', () => {
+  it('has one leader, with an epoch that rises from leader to leader', async () => {
+    const { clock, a, b } = await twoCandidates();
+    a.terms[0]!.resign();
+    await clock.advance(10);
+    expect([a.election.isLeader, b.election.isLeader]).toEqual([false, true]);
+    expect(b.terms[0]!.epoch).toBeGreaterThan(a.terms[0]!.epoch);
+    await clock.advance(1_000);
+    b.terms[0]!.resign();
+    await clock.advance(10);
+    expect([a.election.isLeader, b.election.isLeader]).toEqual([true, false]);
+    expect(a.terms[1]!.epoch).toBeGreaterThan(b.terms[0]!.epoch);
+    await clock.advance('1h');
+    expect([...a.problems, ...b.problems]).toEqual([]);
+  });
+
+  it('is renewed for as long as the function runs, and the lock is released when it has settled, not before', async () => {
+    const place = new Constituency();
+    const { clock } = place;
+    const [a, b] = [new Candidate(place), new Candidate(place)];
+    void a.campaign({}, () => clock.sleep('5m'));
+    await clock.advance(1);
+    void b.campaign();
+    await clock.advance(10 * 60_000);
+    a.terms[0]!.resign();
+    expect(a.election.isLeader).toBe(false);
+    await clock.advance(299_000);
+    expect(a.backend.releases).toEqual([]);
+    expect(b.election.isLeader).toBe(false);
+    await clock.advance(1_010);
+    expect(b.election.isLeader).toBe(true);
+    expect(a.terms).toHaveLength(1);
+  });
+
+  it('hands over by one command when the leader resigns: its release elects the next in line', async () => {
+    const { clock, a, b } = await twoCandidates();
+    const before = { a: a.backend.requests, b: b.backend.acquires.length };
+    a.terms[0]!.resign();
+    await clock.advance(10);
+    expect(b.election.isLeader).toBe(true);
+    expect(a.backend.requests - before.a).toBe(1);
+    expect(a.backend.releases).toHaveLength(1);
+    expect(b.backend.acquires).toHaveLength(before.b);
+  });
+
+  it('hands over by one command when the leader shuts down', async () => {
+    const { clock, a, b } = await twoCandidates();
+    const before = { a: a.backend.requests, b: b.backend.acquires.length };
+    const closed = a.connection.beforeApplicationShutdown();
+    await clock.advance(10);
+    await closed;
+    expect(b.election.isLeader).toBe(true);
+    expect(a.backend.requests - before.a).toBe(1);
+    expect(b.backend.acquires).toHaveLength(before.b);
+  });
+
+  it('is followed at the end of the lease when the leader crashes', async () => {
+    const { clock, a, b } = await twoCandidates();
+    await clock.advance(3_000);
+    // Its commands do not arrive any more.
+    await a.backend.close();
+    await clock.advance(26_900);
+    expect(b.election.isLeader).toBe(false);
+    await clock.advance(200);
+    expect(b.election.isLeader).toBe(true);
+    expect(a.election.isLeader).toBe(false);
+  });
+
+  it('tells a leader that was paused past its lease before its first await, and elects it again only when its work has settled', async () => {
+    const place = new Constituency();
+    const { clock } = place;
+    const a = new Candidate(place);
+    void a.campaign({}, () => clock.sleep('1m'));
+    await clock.advance(1);
+    clock.stall(31_000);
+    const [{ signal }] = a.terms as [(typeof a.terms)[0]];
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    expect(a.election.isLeader).toBe(false);
+    await clock.advance(59_000);
+    expect(a.terms).toHaveLength(1);
+    await clock.advance(3_000);
+    expect(a.terms).toHaveLength(2);
+  });
+
+  it('shows a loss by the flag, then by the signal, then by the hook', async () => {
+    const place = new Constituency();
+    const { clock, server } = place;
+    const a = new Candidate(place);
+    const { events } = a;
+    const flag = () => (a.election.isLeader ? 'leads' : 'leads not');
+    let signal!: AbortSignal;
+    void a.election.campaign(
+      async (leadership) => {
+        ({ signal } = leadership);
+        events.push(`function: ${flag()}`);
+        signal.addEventListener('abort', () => events.push(`signal: ${flag()}`));
+        await ended(signal);
+      },
+      {
+        onElected: ({ epoch }) => events.push(`elected: ${flag()} ${epoch > 0}`),
+        onStepDown: (reason) => events.push(`stepped down: ${flag()} ${signal.aborted} ${reason === signal.reason}`),
+      },
+    );
+    await clock.advance(1);
+    server.faults.lose('scheduler');
+    await clock.advance(10_100);
+    expect(events.slice(0, 4)).toEqual([
+      'elected: leads true',
+      'function: leads',
+      'signal: leads not',
+      'stepped down: leads not true true',
+    ]);
+  });
+
+  it('ends the signal of what a function left behind, before another process leads', async () => {
+    const place = new Constituency();
+    const { clock } = place;
+    const a = new Candidate(place);
+    let aborted: number | undefined;
+    void a.election.campaign(async ({ signal }) => {
+      signal.addEventListener('abort', () => (aborted = a.backend.releases.length));
+      await clock.sleep('1m');
+    });
+    await clock.advance(60_001);
+    expect(aborted).toBe(0);
+    expect(a.backend.releases).toHaveLength(1);
+  });
+
+  it('gives the leadership up when the function throws, logs the error, and stands again', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let calls = 0;
+    void a.election.campaign(async ({ signal }) => {
+      if (calls++ === 0) throw new Error('no disk');
+      await ended(signal);
+    });
+    await place.clock.advance(1_100);
+    expect(a.election.isLeader).toBe(true);
+    expect(a.problems).toEqual([expect.stringMatching(/^error Election 'scheduler': .*has failed.*Error: no disk/)]);
+  });
+
+  it('does not log the error of a function that ended by its signal', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    void a.election.campaign(async ({ signal, resign }) => {
+      queueMicrotask(resign);
+      await ended(signal);
+      throw signal.reason as Error;
+    });
+    await place.clock.advance(10);
+    expect(a.backend.releases).toHaveLength(1);
+    expect(a.problems).toEqual([]);
+  });
+
+  it.each([
+    ['ends at once', async () => undefined, /has ended at once/],
+    ['throws', () => Promise.reject(new Error('no disk')), /no disk/],
+    [
+      'throws before its first await',
+      () => {
+        throw new Error('no disk');
+      },
+      /no disk/,
+    ],
+  ])(
+    'does not spin with a function that %s: at most 12 calls in the first 2 minutes, 4 in each later one',
+    async (_, lead, line) => {
+      const place = new Constituency();
+      const a = new Candidate(place);
+      let calls = 0;
+      void a.election.campaign(() => {
+        calls++;
+        return lead();
+      });
+      await place.clock.advance('2m');
+      expect(calls).toBeGreaterThan(6);
+      expect(calls).toBeLessThanOrEqual(12);
+      calls = 0;
+      await place.clock.advance('10m');
+      expect(calls).toBeGreaterThanOrEqual(20);
+      expect(calls).toBeLessThanOrEqual(40);
+      expect(a.problems[0]).toMatch(line);
+    },
+  );
+
+  it('stands again within a second after a term of half a minute, however many terms there were', async () => {
+    const place = new Constituency();
+    const { clock } = place;
+    const a = new Candidate(place);
+    let calls = 0;
+    void a.election.campaign(async () => {
+      calls++;
+      await clock.sleep('30s');
+    });
+    for (let terms = 1; terms <= 10; terms++) {
+      expect(calls).toBeLessThanOrEqual(terms);
+      await clock.advance(31_001);
+    }
+    expect(calls).toBeGreaterThanOrEqual(10);
+  });
+
+  it('tries on with pauses while Redis is unavailable, and tells it once', async () => {
+    const place = new Constituency();
+    const { clock, server } = place;
+    server.faults.unavailable('10m');
+    const a = new Candidate(place);
+    void a.campaign();
+    await clock.advance('9m');
+    expect(a.backend.acquires.length).toBeGreaterThan(15);
+    expect(a.backend.acquires.length).toBeLessThan(45);
+    expect(a.problems.filter((line) => line.includes('cannot join the line'))).toHaveLength(1);
+    await clock.advance('2m');
+    expect(a.election.isLeader).toBe(true);
+  });
+
+  it('steps down while Redis is unavailable for longer than the lease, and leads again afterwards', async () => {
+    const place = new Constituency();
+    const { clock, server } = place;
+    const a = new Candidate(place);
+    void a.campaign();
+    await clock.advance('1h');
+    expect(a.terms).toHaveLength(1);
+    server.faults.unavailable('10m');
+    await clock.advance('5m');
+    expect(a.election.isLeader).toBe(false);
+    expect(a.terms[0]!.signal.reason).toMatchObject({ code: 'LOCK_LOST' });
+    await clock.advance('6m');
+    expect(a.election.isLeader).toBe(true);
+  });
+
+  it('ends with its signal, in the line and at the head: no record, no timer and no candidate is left', async () => {
+    const { clock, server, a, b } = await twoCandidates();
+    const c = new Candidate({ clock, server });
+    const [leads, waits] = [new AbortController(), new AbortController()];
+    const done = [c.campaign({ signal: waits.signal })];
+    await clock.advance(1);
+    expect(server.inspect('scheduler').waiters).toHaveLength(2);
+    waits.abort();
+    await Promise.all(done);
+    await clock.advance(1);
+    expect(server.inspect('scheduler').waiters).toHaveLength(1);
+
+    await b.connection.beforeApplicationShutdown();
+    await a.connection.beforeApplicationShutdown();
+    const d = new Candidate({ clock, server });
+    const over = d.campaign({ signal: leads.signal });
+    await clock.advance(1);
+    expect(d.election.isLeader).toBe(true);
+    leads.abort(new Error('enough'));
+    expect(d.terms[0]!.signal.reason).toBe(leads.signal.reason);
+    await over;
+    expect(server.inspect('scheduler')).toMatchObject({ holders: [], waiters: [] });
+    expect(clock.pending).toBe(0);
+    expect(d.problems).toEqual([]);
+  });
+
+  it('never leads when its signal has aborted before', async () => {
+    const a = new Candidate(new Constituency());
+    await a.campaign({ signal: AbortSignal.abort() });
+    expect(a.backend.acquires).toEqual([]);
+  });
+
+  it('steps down before waiters are rejected when the application closes, and leaves no timer', async () => {
+    const { clock, a, b } = await twoCandidates();
+    const held = await b.locks.acquire('printer');
+    const order: string[] = [];
+    const waiting = a.locks.acquire('printer', { wait: '1h' }).catch((error: Error) => order.push(error.message));
+    await clock.advance(1);
+    a.terms[0]!.signal.addEventListener('abort', () =>
+      order.push(`leads ${a.election.isLeader}, ${a.client.counts.waiting} wait`),
+    );
+    const closed = a.connection.beforeApplicationShutdown();
+    expect(order).toEqual(['leads false, 1 wait']);
+    await clock.advance(1);
+    await Promise.all([closed, waiting]);
+    expect(order).toEqual(['leads false, 1 wait', expect.stringMatching(/shuts down/)]);
+    await held.release();
+    await b.connection.beforeApplicationShutdown();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('leaves no timer behind a function that ignores its signal at the shutdown', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    void a.campaign({ candidate: () => true }, () => new Promise(() => undefined));
+    await place.clock.advance(1);
+    const closed = a.connection.beforeApplicationShutdown();
+    await place.clock.advance(501);
+    await closed;
+    expect(place.clock.pending).toBe(0);
+  });
+
+  it('ends with the application on a connection that was refused', async () => {
+    const a = new Candidate(new Constituency());
+    await a.connection.open();
+    const settings = { name: 'second', strict: false, shutdownTimeout: 500 };
+    const client = new LockClient(a.backend, { defaults: lockDefaults, maxWaiters: 10 }, a.log);
+    const second = new LockConnection(client, settings, a.log);
+    const over = second.election('scheduler').campaign(async () => undefined);
+    await second.beforeApplicationShutdown();
+    await over;
+    expect(second.election('scheduler').isLeader).toBe(false);
+  });
+
+  it('ends at once with the application while it pauses: no timer is left', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    const over = a.election.campaign(async () => undefined);
+    await place.clock.advance(1);
+    await a.connection.beforeApplicationShutdown();
+    await over;
+    expect(place.clock.pending).toBe(0);
+  });
+
+  it('warns of a function that goes on for a lease after its signal has aborted', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    void a.campaign({}, () => new Promise(() => undefined));
+    await place.clock.advance(1);
+    a.terms[0]!.resign();
+    await place.clock.advance(29_999);
+    expect(a.problems).toEqual([]);
+    await place.clock.advance('1h');
+    expect(a.problems).toEqual([expect.stringMatching(/^warn .*goes on since 30000 ms/)]);
+  });
+
+  it('does not begin when the application has closed', async () => {
+    const a = new Candidate(new Constituency());
+    await a.connection.beforeApplicationShutdown();
+    await a.campaign();
+    expect(a.election.isLeader).toBe(false);
+  });
+
+  it('may be resigned while a renewal is under way: the reply changes nothing', async () => {
+    const { clock, server, a, b } = await twoCandidates();
+    await clock.advance(9_990);
+    server.faults.delayCommands('500ms');
+    await clock.advance(20);
+    expect(a.backend.renewals.at(-1)!.replies).toBeUndefined();
+    a.terms[0]!.resign();
+    await clock.advance(5);
+    expect(b.election.isLeader).toBe(true);
+    await clock.advance(1_000);
+    expect(b.election.isLeader).toBe(true);
+    expect(a.problems).toEqual([]);
+  });
+
+  it('may be resigned twice, late, and in the hook: each leadership ends once', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let elected = 0;
+    let calls = 0;
+    let downs = 0;
+    void a.election.campaign(
+      async ({ signal }) => {
+        calls++;
+        await ended(signal);
+      },
+      {
+        onElected: ({ resign }) => {
+          if (elected++ > 0) return;
+          resign();
+          resign();
+          setTimeout(resign);
+        },
+        onStepDown: () => downs++,
+      },
+    );
+    await place.clock.advance(2_000);
+    expect({ elected, calls, downs }).toEqual({ elected: 2, calls: 1, downs: 1 });
+  });
+
+  it('goes on when hooks throw or reject, and logs it', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    void a.campaign({
+      onElected: () => {
+        throw new Error('first hook');
+      },
+      onStepDown: async () => {
+        throw new Error('second hook');
+      },
+    });
+    await place.clock.advance(1);
+    expect(a.terms).toHaveLength(1);
+    a.terms[0]!.resign();
+    await place.clock.advance(1_100);
+    expect(a.terms).toHaveLength(2);
+    expect(a.problems.slice(0, 2)).toEqual([
+      expect.stringMatching(/^error .*onElected has failed.*first hook/),
+      expect.stringMatching(/^error .*onStepDown has failed.*second hook/),
+    ]);
+  });
+
+  it('runs outside of the request that began it, inside its lock', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    const seen: unknown[] = [];
+    await a.locks.using('request', async () => {
+      void a.election.campaign(async ({ signal, epoch }) => {
+        seen.push(a.locks.current('request'), a.locks.current()?.fencingToken === epoch);
+        await ended(signal);
+      });
+      await place.clock.advance(1);
+    });
+    expect(seen).toEqual([undefined, true]);
+  });
+
+  it('is not bounded by the defaults of the module for locks', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place, { wait: 0, maxHold: 60_000, onLost: 'throw', fairness: 'strict' });
+    const b = new Candidate(place, { wait: 0, lease: 3_000 });
+    void a.campaign();
+    await place.clock.advance(1);
+    void b.campaign({ lease: '1m' });
+    await place.clock.advance('1h');
+    expect(a.terms).toHaveLength(1);
+    expect(b.backend.acquires.length).toBeGreaterThan(50);
+    expect(b.backend.releases).toEqual([]);
+    a.terms[0]!.resign();
+    await place.clock.advance(1_500);
+    const [{ state, leaseLeft }] = place.server.inspect('scheduler').holders as [LockHolderInfo];
+    expect([state, leaseLeft > 58_000]).toEqual(['held', true]);
+  });
+
+  it('is one for all modules of an application, which stands once for each', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    expect(a.locks.election('scheduler')).toBe(a.locks.election('scheduler'));
+    const over = new AbortController();
+    const done = a.campaign({ signal: over.signal });
+    expect(() => a.locks.election('scheduler').campaign(async () => undefined)).toThrow(
+      /Election.campaign: this application stands for 'scheduler' already/,
+    );
+    void a.locks.election('reports').campaign(({ signal }) => ended(signal));
+    await place.clock.advance(1);
+    expect([a.election.isLeader, a.locks.election('reports').isLeader]).toEqual([true, true]);
+    over.abort();
+    await done;
+    void a.campaign();
+    await place.clock.advance(1);
+    expect(a.election.isLeader).toBe(true);
+  });
+
+  it.each<[string, unknown, unknown, RegExp]>([
+    ['no function', 'lead', {}, /Election.campaign: 'lead' given in place of the function that leads/],
+    ['a misspelt option', () => 1, { leese: 1 }, /Did you mean 'lease'\?/],
+    ['a wrong lease', () => 1, { lease: 'soon' }, /lease: 'soon'/],
+    ['a wrong candidate', () => 1, { candidate: true }, /candidate: true given, a function expected/],
+    ['a wrong signal', () => 1, { signal: {} }, /signal: an object given/],
+  ])('refuses %s at once', (_, lead, options, problem) => {
+    const a = new Candidate(new Constituency());
+    expect(() => a.election.campaign(lead as never, options as never)).toThrow(problem);
+    expect(() => a.locks.election('')).toThrow(/RedisLockService.election: key: the lock name is empty/);
+  });
+});
+
+describe('the option candidate', () => {
+  it('keeps the process out of the line while it is false, and lets it join within a second afterwards', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let fit = false;
+    void a.campaign({ candidate: () => fit });
+    await place.clock.advance('1h');
+    expect(a.backend.acquires).toEqual([]);
+    fit = true;
+    await place.clock.advance(1_001);
+    expect(a.election.isLeader).toBe(true);
+  });
+
+  it('takes the process out of the line within a second, and makes it step down where it leads', async () => {
+    const { clock, server, a, b } = await twoCandidates();
+    const c = new Candidate({ clock, server });
+    let fit = true;
+    void c.campaign({ candidate: () => fit });
+    await clock.advance(5_000);
+    expect(server.inspect('scheduler').waiters).toHaveLength(2);
+    fit = false;
+    await clock.advance(1_000);
+    expect(server.inspect('scheduler').waiters).toHaveLength(1);
+    fit = true;
+    await clock.advance(3_000);
+    await a.connection.beforeApplicationShutdown();
+    await b.connection.beforeApplicationShutdown();
+    await clock.advance(10);
+    expect(c.election.isLeader).toBe(true);
+    fit = false;
+    await clock.advance(1_000);
+    expect(c.election.isLeader).toBe(false);
+    expect(c.terms[0]!.signal.reason).toMatchObject({
+      name: 'AbortError',
+      message: expect.stringContaining('candidate'),
+    });
+    expect(server.inspect('scheduler').holders).toEqual([]);
+  });
+
+  it('is asked again at the election: a process that became sick in the line never leads', async () => {
+    const { clock, server, a, b } = await twoCandidates();
+    const c = new Candidate({ clock, server });
+    let fit = true;
+    void c.campaign({ candidate: () => fit });
+    await clock.advance(100);
+    await b.connection.beforeApplicationShutdown();
+    fit = false;
+    a.terms[0]!.resign();
+    await clock.advance(10);
+    expect(c.terms).toEqual([]);
+    expect(server.inspect('scheduler').holders).toEqual([]);
+  });
+
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no probe');
+      },
+      /candidate: it threw no probe/,
+    ],
+    ['returns a promise', () => Promise.reject(new Error('no probe')), /candidate: it returned an object/],
+  ])('counts as false when it %s, which is logged once', async (_, candidate, line) => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    void a.campaign({ candidate: candidate as () => boolean });
+    await place.clock.advance('1m');
+    expect(a.backend.acquires).toEqual([]);
+    expect(a.problems).toEqual([expect.stringMatching(line)]);
+  });
+});
