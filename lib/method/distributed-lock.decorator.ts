@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { declareSlot } from './connection-slot.js';
+import { type StandardContext, decoratedMethod, describeMethod } from './decorated-method.js';
 import { located } from '../errors/configuration.js';
 import { isWrittenByHand } from '../nest/request-context.js';
 import { LockedMethod } from './locked-method.js';
@@ -33,34 +34,19 @@ export function DistributedLock<A extends readonly unknown[], F extends OnConten
     property: string | symbol | StandardContext,
     descriptor: PropertyDescriptor | undefined,
   ): void => {
-    located(`@DistributedLock on ${describeMethod(target, property)}`, () => {
-      if (typeof property === 'object') throw refusals.standardDecorator();
-      lock(describeMethod(target, property), options, target, property, descriptor);
-    });
+    const where = describeMethod(target, property);
+    located(`@DistributedLock on ${where}`, () =>
+      lock(where, options, target, decoratedMethod(target, property, descriptor)),
+    );
   };
-}
-
-/** The second argument of a standard ECMAScript decorator, in place of the property. */
-interface StandardContext {
-  readonly name: unknown;
-}
-
-/** `ProductService.buy`; a standard decorator does not know its class. */
-function describeMethod(target: object, property: string | symbol | StandardContext): string {
-  if (typeof property === 'object') return String(property.name);
-  return `${typeof target === 'function' ? target.name : target.constructor.name}.${String(property)}`;
 }
 
 function lock(
   where: string,
   argument: unknown,
   target: object,
-  property: string | symbol,
-  descriptor: PropertyDescriptor | undefined,
+  { property, descriptor, original }: ReturnType<typeof decoratedMethod>,
 ): void {
-  const original: unknown = descriptor?.value;
-  if (typeof target === 'function') throw refusals.staticMethod();
-  if (!descriptor || typeof original !== 'function') throw refusals.noMethod();
   if (isLocked(target, property)) throw refusals.twice();
   const { key, params, returns, connection, onContended, signalOf, lock: options } = readLockOptions(argument);
   if (onContended === 'skip' && isWrittenByHand(target.constructor, property)) throw refusals.skippedResponse();
@@ -76,7 +62,7 @@ function lock(
       form: shape?.form,
       declaredType,
       emitsTypes: Reflect.hasMetadata('design:type', target, property),
-      method: original as (...args: unknown[]) => unknown,
+      method: original,
       returns,
     }),
     repeatable: shape?.form !== 'async generator',
@@ -86,5 +72,5 @@ function lock(
     slot: declareSlot(target, connection),
     connection,
   });
-  descriptor.value = lockInner(target, property, method, original as (...args: unknown[]) => unknown);
+  descriptor.value = lockInner(target, property, method, original);
 }

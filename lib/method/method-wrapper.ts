@@ -43,12 +43,13 @@ export function lockInner(
   method: LockedMethod,
   original: Method,
 ): Method {
-  const inner = disguise(original, function (this: object, ...args: unknown[]): unknown {
+  const locked: Method = function (...args) {
     const request = requestOf(method);
     if (request) return method.runInRequest(request, () => original.apply(this, args));
     if (takeCall(method, this)) return original.apply(this, args);
     return method.around(this, args, () => original.apply(this, args));
-  });
+  };
+  const inner = disguise(original, behindGate(prototype, property, locked));
   lockedBy.set(inner, method);
   const ofPrototype = wrappings.get(prototype) ?? new Map<string | symbol, LockedMethod>();
   wrappings.set(prototype, ofPrototype.set(property, method));
@@ -73,13 +74,34 @@ function lockAround(prototype: object, property: string | symbol, method: Locked
   // An accessor (an autobind decorator) returns the inner wrapper itself; an unwrapped method is outermost already.
   if (typeof standing !== 'function' || isLockWrapper(standing)) return;
   const next = standing as Method;
-  const outer = disguise(next, function (this: object, ...args: unknown[]): unknown {
+  const locked: Method = function (...args) {
     const request = requestOf(method);
     if (request) return method.runInRequest(request, () => next.apply(this, args));
     return method.around(this, args, ({ lock }) => runInCall(method, this, lock, () => next.apply(this, args)));
-  });
+  };
+  const outer = disguise(next, behindGate(prototype, property, locked));
   lockedBy.set(outer, method);
   Object.defineProperty(prototype, property, { ...descriptor, value: outer });
+}
+
+/** Decides at each call whether the method is called. It must let a call pass that it has let pass already, further out. */
+export type Gate = (instance: object, call: () => unknown) => unknown;
+
+const gates = new WeakMap<object, Map<string | symbol, Gate>>();
+
+/** Lets a decorator decide before the lock is taken, in any order of decorators. @returns the method behind the gate */
+export function addGate(prototype: object, property: string | symbol, gate: Gate, original: Method): Method {
+  const ofPrototype = gates.get(prototype) ?? new Map<string | symbol, Gate>();
+  gates.set(prototype, ofPrototype.set(property, gate));
+  return disguise(original, behindGate(prototype, property, original));
+}
+
+function behindGate(prototype: object, property: string | symbol, method: Method): Method {
+  const gate = gates.get(prototype)?.get(property);
+  if (!gate) return method;
+  return function (...args) {
+    return gate(this, () => method.apply(this, args));
+  };
 }
 
 /** Routes, guards, pipes, message patterns and API documentation are metadata of the function: the wrapper needs them. */

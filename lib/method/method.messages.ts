@@ -1,7 +1,7 @@
 import { describe } from '../core/describe.js';
 import { wrong } from '../errors/configuration.js';
 
-/** `@DistributedLock` in a wrong place. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
+/** `@DistributedLock`, `@Leader` and `@LeaderOnly` in a wrong place. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
 export const decoratorRefusals = {
   /** Without `experimentalDecorators` TypeScript, esbuild, tsx and Deno compile standard decorators, which Nest cannot use. */
   standardDecorator: () =>
@@ -14,7 +14,7 @@ export const decoratorRefusals = {
 
   /** On a getter, a setter or a property. */
   noMethod: () =>
-    wrong('only methods can be locked, not accessors or properties; lock the method that reads or writes.'),
+    wrong('only methods can have it, not accessors or properties; decorate the method that reads or writes.'),
 
   /** Two of them on one method. */
   twice: () =>
@@ -42,5 +42,5 @@ export const decoratorRefusals = {
 export const injectionHints = {
   /** Nest cannot resolve this property of a class with locked methods: its module sees no RedisLockModule, or not this connection. */
   importModule: (options: string) =>
-    `@DistributedLock: import RedisLockModule.forRoot(${options}); in a test RedisLockTestingModule.forRoot(${options}) of nestjs-redis-lock/testing`,
+    `nestjs-redis-lock: import RedisLockModule.forRoot(${options}); in a test RedisLockTestingModule.forRoot(${options}) of nestjs-redis-lock/testing`,
 } as const;

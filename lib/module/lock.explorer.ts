@@ -1,10 +1,11 @@
-import type { OnModuleInit, Type } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Hidden } from '../core/hidden.js';
 import { providedMethods } from '../method/method-wrapper.js';
 import { type ConnectionFinder, connectionsWanted, findConnectionsWith } from '../method/connection-slot.js';
 import { assertLockable } from '../request/lock.interceptor.js';
 import { refuseUnsubscribed } from '../doctor/never-subscribed.check.js';
+import { checkLeaders, startLeaders } from '../leader/elected-methods.js';
 import { instancesOf, objectsOf, wrappersOf } from '../nest/instances.js';
 import { LockConnection } from '../connection/lock.connection.js';
 import { applicationRefusals as refusals } from './module.messages.js';
@@ -12,10 +13,10 @@ import { applicationRefusals as refusals } from './module.messages.js';
 /**
  * Runs at start, before other modules' hooks when this module is global. Connects, gives the connection to instances that Nest did not
  * create (useFactory, useValue), and finds mistakes that only the whole application shows: a connection that exists twice or not at all,
- * and locked methods that could never run. Instances that are used earlier, or come later with a lazy module, are found at their first
+ * and methods that could never run. Instances that are used earlier, or come later with a lazy module, are found at their first
  * call.
  */
-export class LockExplorer implements OnModuleInit, ConnectionFinder {
+export class LockExplorer implements OnModuleInit, OnApplicationBootstrap, ConnectionFinder {
   private readonly application: Hidden<ModulesContainer>;
 
   constructor(
@@ -37,8 +38,13 @@ export class LockExplorer implements OnModuleInit, ConnectionFinder {
   async onModuleInit(): Promise<void> {
     this.bind();
     this.refuseWhatCannotBeHad();
+    checkLeaders(this.modules(), this.connection);
     // Last: an application that does not start leaves no socket open.
     await this.connection.open();
+  }
+
+  onApplicationBootstrap(): void {
+    startLeaders(this.modules(), this.connection);
   }
 
   private modules(): ModulesContainer {

@@ -23,7 +23,7 @@ export const applicationRefusals = {
   /** A method names a connection that no module has. */
   missingConnection: (type: string, connection: string, options: string) =>
     wrong(
-      `${type}: @DistributedLock names the connection '${connection}'; import RedisLockModule.forRoot(${options}), or in a test RedisLockTestingModule.forRoot(${options}).`,
+      `${type}: a decorator names the connection '${connection}'; import RedisLockModule.forRoot(${options}), or in a test RedisLockTestingModule.forRoot(${options}).`,
     ),
 
   /** Two modules with one name. */

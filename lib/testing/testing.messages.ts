@@ -11,7 +11,7 @@ export const testingRefusals = {
   /** `bed.connect` with an object that has no locked methods, or none of this connection. */
   nothingToConnect: (type: string, connection: string) =>
     new LockConfigurationError(
-      `LockTestBed.connect: ${type} has no method with @DistributedLock on the connection '${connection}'. Leave connect out, or name the connection: bed.connect(object, name).`,
+      `LockTestBed.connect: ${type} has no method with @DistributedLock or @LeaderOnly on the connection '${connection}'. Leave connect out, or name the connection: bed.connect(object, name).`,
     ),
 
   /** `until`: the promise waits for longer than `atMost`. */

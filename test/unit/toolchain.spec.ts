@@ -19,7 +19,7 @@ describe('toolchain', () => {
 });
 
 describe('the main entry', () => {
-  it('exports at most 45 names: what an application writes', () => {
+  it('exports at most 49 names: what an application writes', () => {
     const path = join(import.meta.dirname, '..', '..', 'lib', 'index.ts');
     const { statements } = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023);
     const names = statements.flatMap((statement) =>
@@ -28,6 +28,6 @@ describe('the main entry', () => {
         : [`not a list of names: ${ts.SyntaxKind[statement.kind]}`],
     );
     expect(names).toContain('RedisLockModule');
-    expect(names.length).toBeLessThanOrEqual(45);
+    expect(names.length).toBeLessThanOrEqual(49);
   });
 });

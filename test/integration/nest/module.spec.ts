@@ -166,7 +166,7 @@ describe('RedisLockModule', () => {
       async m() {}
     }
     await expect(start({ module: class Root {}, providers: [User] })).rejects.toThrow(
-      /User.*@DistributedLock: import RedisLockModule\.forRoot\(\)/,
+      /User.*nestjs-redis-lock: import RedisLockModule\.forRoot\(\)/,
     );
     await expect(
       start({ module: class Root {}, providers: [Payer] }, RedisLockModule.forRoot(onSharedRedis())),
@@ -177,7 +177,7 @@ describe('RedisLockModule', () => {
         { module: class Root {}, providers: [{ provide: Payer, useFactory: () => new Payer() }] },
         RedisLockModule.forRoot(onSharedRedis()),
       ),
-    ).rejects.toThrow(/Payer: @DistributedLock names the connection 'billing'/);
+    ).rejects.toThrow(/Payer: a decorator names the connection 'billing'/);
   });
 
   const wrong: Array<[string, unknown, string]> = [

@@ -162,7 +162,7 @@ describe('a unit test without Nest', () => {
     }
     const bed = new LockTestBed();
     expect(() => bed.connect(new Plain())).toThrow(
-      /Plain has no method with @DistributedLock on the connection 'default'/,
+      /Plain has no method with @DistributedLock or @LeaderOnly on the connection 'default'/,
     );
     expect(() => bed.connect({}, 'billing')).toThrow(/Object has no method.*'billing'/);
     expect(bed.connect(new Plain(), 'billing')).toBeInstanceOf(Plain);
