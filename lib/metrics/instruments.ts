@@ -46,6 +46,14 @@ export const instruments = {
     description: 'Callers of this process that wait for a lock now.',
     attributes: lock,
   },
+  leader: {
+    name: 'redis_lock.leader',
+    // Of all processes together there should be 1.
+    kind: 'updowncounter',
+    unit: '{leader}',
+    description: 'Whether this process leads an election that it stands for: 1 or 0.',
+    attributes: lock,
+  },
   contentions: {
     name: 'redis_lock.contentions',
     kind: 'counter',
@@ -101,4 +109,4 @@ export const instruments = {
 } as const satisfies Record<string, LockInstrument>;
 
 /** What is read when metrics are collected. */
-export type LockGauge = (typeof instruments)['held' | 'waiting' | 'available'];
+export type LockGauge = (typeof instruments)['held' | 'waiting' | 'leader' | 'available'];

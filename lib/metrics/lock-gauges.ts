@@ -21,7 +21,8 @@ export class LockGauges {
 
   /** What had a value before has 0: a series that only ends would be drawn with its last value for minutes. */
   read(gauge: LockGauge): Iterable<LockReading> {
-    return gauge === instruments.available ? this.servers() : this.locks(gauge);
+    if (gauge === instruments.available) return this.servers();
+    return gauge === instruments.leader ? this.leaders() : this.locks(gauge);
   }
 
   private locks(gauge: LockGauge): Iterable<LockReading> {
@@ -36,6 +37,18 @@ export class LockGauges {
       const labels = this.labels.of(lock);
       this.seen.add(labels);
       readings.set(labels, { value: (readings.get(labels)?.value ?? 0) + 1, attributes: labels.attributes });
+    }
+    return readings.values();
+  }
+
+  private leaders(): Iterable<LockReading> {
+    const readings = new Map<LabelSet, LockReading>();
+    for (const connection of liveConnections()) {
+      for (const [lock, isLeader] of connection.candidacies()) {
+        const labels = this.labels.of(lock);
+        const value = (readings.get(labels)?.value ?? 0) + (isLeader ? 1 : 0);
+        readings.set(labels, { value, attributes: labels.attributes });
+      }
     }
     return readings.values();
   }

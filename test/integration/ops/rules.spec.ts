@@ -28,8 +28,13 @@ for (const instrument of Object.values<LockInstrument>(instruments)) {
   } else labelsOf.set(name, labels);
 }
 
-/** What is wrong with the names in a query. */
+/** What is wrong with the names in a query. What is left out of a result has labels of its own. */
 function mistakesIn({ expr, shown }: Query): string[] {
+  const [query = '', ...leftOut] = expr.split(/\bunless\b/);
+  return [...mistakesInPart(query, shown), ...leftOut.flatMap((part) => mistakesInPart(part, []))];
+}
+
+function mistakesInPart(expr: string, shown: readonly string[]): string[] {
   const grouped: string[][] = [];
   const plain = expr.replaceAll(/\b(?:by|without|on|ignoring) \(([^)]*)\)/g, (_, names: string) => {
     grouped.push(names.split(',').map((name) => name.trim()));

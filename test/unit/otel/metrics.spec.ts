@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { LocalElection } from '../../../lib/leader/election.js';
 import { settled } from '../../support/virtual-clock.js';
 import { unanswered } from '../../support/scripted-backend.js';
 import { VirtualClient } from '../core/virtual-client.js';
@@ -140,6 +141,31 @@ describe('OpenTelemetry metrics', () => {
     await (await second!).release();
     await (await third!).release();
     expect(await gauges()).toEqual({ held: [[product, 0]], waiting: [[product, 0]] });
+  });
+
+  it('show of each election that the process stands for whether it leads, also after the campaign', async () => {
+    const [leads, waits] = ['scheduler', 'reports'].map((name) => LocalElection.of(name, v.client, v.log));
+    LocalElection.of('only looked at', v.client, v.log);
+    const over = new AbortController();
+    void leads!.campaign(() => new Promise(() => undefined), { signal: over.signal });
+    await settled();
+    heldElsewhere();
+    void waits!.campaign(() => undefined);
+    await settled();
+    const points = async () =>
+      (await telemetry.points('redis_lock.leader')).map(([attributes, value]) => [
+        attributes['redis_lock.name'],
+        value,
+      ]);
+    expect(await points()).toEqual([
+      ['scheduler', 1],
+      ['reports', 0],
+    ]);
+    over.abort();
+    expect(await points()).toEqual([
+      ['scheduler', 0],
+      ['reports', 0],
+    ]);
   });
 
   it('show whether each server of a connection is available', async () => {

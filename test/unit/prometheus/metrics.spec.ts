@@ -40,6 +40,7 @@ describe('the metrics of locks for Prometheus', () => {
       redis_lock_hold_time_seconds: 'histogram',
       redis_lock_held: 'gauge',
       redis_lock_waiting: 'gauge',
+      redis_lock_leader: 'gauge',
       redis_lock_contentions_total: 'counter',
       redis_lock_lost_total: 'counter',
       redis_lock_handoffs_total: 'counter',
