@@ -8,12 +8,14 @@ import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
 import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
+import type { Leadership } from '../../../lib/leader/leadership.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
 const build = process.env['LOCKER_BUILD'] ?? 'modules';
 const built = async (path: string): Promise<unknown> =>
   import(new URL(`../${build}/lib/${path}`, import.meta.url).href);
 const { LockHandle } = (await built('core/lock-handle.js')) as typeof import('../../../lib/core/lock-handle.js');
+const { LocalElection } = (await built('leader/election.js')) as typeof import('../../../lib/leader/election.js');
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveAdoption, resolveOptions } = (await built(
   'core/options.js',
@@ -60,8 +62,25 @@ const client = new LockClient(
   log,
 );
 const locks = new Map<string, Handle>();
+/** The latest leadership of each election. */
+const terms = new Map<string, Leadership>();
+const electionOf = (name: string) => LocalElection.of(name, client, log);
+const leaderState = (name: string): object => {
+  // isLeader first: it must be right before anything else was asked.
+  const { isLeader } = electionOf(name);
+  const { signal, epoch } = terms.get(name)!;
+  const { aborted, reason } = signal;
+  const { code, reason: why } = (aborted ? reason : {}) as { code?: string; reason?: string };
+  return { isLeader, aborted, code, reason: why, epoch };
+};
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
+
+function blockUntil(file: string): void {
+  process.send?.({ event: 'blocked' });
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  while (!existsSync(file)) Atomics.wait(sleeper, 0, 0, 5);
+}
 
 const state = (lock: Handle): object => {
   // isHeld first: it must be right before anything else was asked.
@@ -130,10 +149,28 @@ const methods: Record<string, (args: never) => unknown> = {
   },
   /** Blocks the event loop until the file is there; then looks, before any await. */
   lookWhenThere({ as, file }: { as: string; file: string }) {
-    process.send?.({ event: 'blocked' });
-    const sleeper = new Int32Array(new SharedArrayBuffer(4));
-    while (!existsSync(file)) Atomics.wait(sleeper, 0, 0, 5);
+    blockUntil(file);
     return state(locks.get(as)!);
+  },
+  /** Stands for the election: leads until its signal aborts. */
+  campaign({ name, lease }: { name: string; lease?: number }) {
+    void electionOf(name).campaign(
+      async (leadership) => {
+        terms.set(name, leadership);
+        const { signal, epoch } = leadership;
+        process.send?.({ event: 'elected', name, epoch });
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        process.send?.({ event: 'stepped down', name, ...leaderState(name) });
+      },
+      { lease },
+    );
+  },
+  leaderState: ({ name }: { name: string }) => leaderState(name),
+  resign: ({ name }: { name: string }) => terms.get(name)!.resign(),
+  /** Blocks the event loop until the file is there; then looks, before any await. */
+  lookAtLeaderWhenThere({ name, file }: { name: string; file: string }) {
+    blockUntil(file);
+    return leaderState(name);
   },
   contend,
   logged: () => logged,
