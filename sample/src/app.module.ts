@@ -6,6 +6,7 @@ import { databaseOptions } from './database.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health.module.js';
 import { MetricsController } from './metrics.controller.js';
+import { ReportsModule } from './reports/reports.module.js';
 import type { Settings } from './settings.js';
 import { TicketsModule } from './tickets/tickets.module.js';
 
@@ -19,6 +20,7 @@ export class AppModule {
         RedisLockModule.forRoot({ redis: settings.redisUrl, lease: settings.leaseMs }),
         EventsModule,
         TicketsModule.forRoot(settings),
+        ReportsModule.forRoot(settings),
         HealthModule,
       ],
       controllers: [MetricsController],

@@ -2,6 +2,7 @@ import Database from 'libsql';
 import type { DataSourceOptions } from 'typeorm';
 import { Event } from './events/event.entity.js';
 import { Order } from './orders/order.entity.js';
+import { Report } from './reports/report.entity.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -13,7 +14,7 @@ export function databaseOptions({
   databaseFile,
 }: Pick<Settings, 'databaseUrl' | 'databaseFile'>): DataSourceOptions {
   // Good enough for a sample. An application that lives longer than its first table runs migrations.
-  const common = { entities: [Event, Order], synchronize: true };
+  const common = { entities: [Event, Order, Report], synchronize: true };
   if (databaseUrl) return { ...common, type: 'postgres', url: databaseUrl };
   return {
     ...common,

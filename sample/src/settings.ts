@@ -17,6 +17,8 @@ export interface Settings {
   readonly paymentMs: number | undefined;
   /** How long the others wait after a crash of the one who buys, in milliseconds. */
   readonly leaseMs: number;
+  /** Milliseconds between two reports of the leader. */
+  readonly reportMs: number;
 }
 
 /** @throws Error naming the variable that is wrong: a sale that starts with the wrong guard is worse than none. */
@@ -32,6 +34,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     databaseFile: env.DATABASE_FILE || join(tmpdir(), 'ticket-sale.sqlite'),
     paymentMs: readNumber('PAYMENT_MS', env.PAYMENT_MS, 600_000),
     leaseMs: readNumber('LEASE_MS', env.LEASE_MS, 600_000) ?? 30_000,
+    reportMs: readNumber('REPORT_MS', env.REPORT_MS, 3_600_000) ?? 60_000,
   };
 }
 

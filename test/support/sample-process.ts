@@ -28,6 +28,17 @@ export class SampleProcess implements AsyncDisposable {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  /** Lets it end, as a deployment does: after its shutdown hooks it ends itself by the same signal. */
+  async close(): Promise<void> {
+    const exit = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await exit;
+  }
+
   pause(): void {
     this.child.kill('SIGSTOP');
   }
@@ -37,6 +48,7 @@ export class SampleProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exit = once(this.child, 'exit');
     this.child.kill('SIGKILL');
     await exit;

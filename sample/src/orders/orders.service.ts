@@ -17,6 +17,10 @@ export class OrdersService {
     return this.orders.countBy({ eventId });
   }
 
+  countAll(): Promise<number> {
+    return this.orders.count();
+  }
+
   async removeOf(eventId: string): Promise<void> {
     await this.orders.delete({ eventId });
   }
