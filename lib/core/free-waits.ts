@@ -43,7 +43,7 @@ export class FreeWaits {
           stopTimer?.();
           signal?.removeEventListener('abort', onAbort);
           watch.left();
-          if (error) reject(error.reason as Error);
+          if (error) reject(error.reason);
           else resolve();
         },
       };

@@ -397,6 +397,7 @@ describe('an election', () => {
       onElected: () => {
         throw new Error('first hook');
       },
+      // oxlint-disable-next-line typescript/no-misused-promises -- a caller may do this
       onStepDown: async () => {
         throw new Error('second hook');
       },
