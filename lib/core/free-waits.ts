@@ -18,7 +18,7 @@ interface FreeCaller {
   /** True when it takes the first answer. */
   readonly isImpatient: boolean;
   /** Ends the call: without an error, the lock was free. Only the first end counts. */
-  readonly end: (error?: { readonly reason: unknown }) => void;
+  readonly end: (failure?: { readonly reason: Error }) => void;
 }
 
 /**
@@ -35,15 +35,15 @@ export class FreeWaits {
     return new Promise((resolve, reject) => {
       const watch = this.watchOf(name);
       let stopTimer: (() => void) | undefined;
-      const onAbort = (): void => caller.end({ reason: signal!.reason });
+      const onAbort = (): void => caller.end({ reason: signal!.reason as Error });
       const caller: FreeCaller = {
         isImpatient: wait === 0,
-        end: (error) => {
+        end: (failure) => {
           if (!watch.callers.delete(caller)) return;
           stopTimer?.();
           signal?.removeEventListener('abort', onAbort);
           watch.left();
-          if (error) reject(error.reason);
+          if (failure) reject(failure.reason);
           else resolve();
         },
       };
@@ -57,7 +57,7 @@ export class FreeWaits {
     });
   }
 
-  rejectAll(reason: unknown): void {
+  rejectAll(reason: Error): void {
     for (const { callers } of this.watches.values()) for (const caller of callers) caller.end({ reason });
   }
 
@@ -115,8 +115,8 @@ class FreeWatch {
         if (this.holders.length === 0) caller.end();
         else if (caller.isImpatient) caller.end({ reason: refusals.contended(this.name, this.rest, this.holders[0]) });
       }
-    } catch (reason) {
-      for (const caller of asking) caller.end({ reason });
+    } catch (error) {
+      for (const caller of asking) caller.end({ reason: error as Error });
     }
     this.isLooking = false;
     if (this.callers.size === 0) return this.left();
