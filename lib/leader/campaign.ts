@@ -177,7 +177,7 @@ export class Campaign {
     this.toldFailure = message;
   }
 
-  private callHook(hook: string, call: () => void): void {
+  private callHook(hook: string, call: () => unknown): void {
     const failed = (error: unknown): void => this.host.log.error(lines.hookFailed(this.host.name, hook, error));
     try {
       // An async function must not end the process either.

@@ -30,9 +30,9 @@ export interface CampaignOptions {
    */
   lease?: Duration | undefined;
   /** Called when this process was elected, after `isLeader` is true and before the function runs. Its errors are logged. */
-  onElected?: ((leadership: Leadership) => void) | undefined;
+  onElected?: ((leadership: Leadership) => unknown) | undefined;
   /** Called when the leadership ends, after `isLeader` is false and the signal has aborted. Its errors are logged. */
-  onStepDown?: ((reason: unknown) => void) | undefined;
+  onStepDown?: ((reason: unknown) => unknown) | undefined;
 }
 
 /** Options of `Election.observe`. */
