@@ -8,6 +8,7 @@ import { testingLines as lines, testingRefusals as refusals } from './testing.me
 interface Timer {
   readonly at: number;
   readonly fn: () => void;
+  readonly isBackground: boolean;
 }
 
 /** Timers that may run at one instant. More means that a timer arms itself again and again. */
@@ -32,9 +33,9 @@ export class VirtualClock implements Clock {
     return this.time;
   }
 
-  timer(delay: number, fn: () => void): () => void {
+  timer(delay: number, fn: () => void, isBackground = false): () => void {
     // As with Node's timers, no delay is shorter than a millisecond, so that code which halves its delay again and again comes to an end.
-    const timer = { at: this.time + (delay > 0 ? Math.max(1, delay) : 0), fn };
+    const timer = { at: this.time + (delay > 0 ? Math.max(1, delay) : 0), fn, isBackground };
     this.timers.add(timer);
     for (const tell of this.onTimer) tell();
     return () => {
@@ -42,9 +43,9 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Timers that are set and have neither run nor been stopped. */
+  /** Timers that are set and have neither run nor been stopped, without those that keep no process running. */
   get pending(): number {
-    return this.timers.size;
+    return [...this.timers].filter(({ isBackground }) => !isBackground).length;
   }
 
   /** Lets time pass: timers run at their time and in order.
