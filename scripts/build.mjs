@@ -24,6 +24,9 @@ export const ENTRIES = {
   terminus: 'lib/terminus/index',
 };
 
+/** What worker threads run: JavaScript that nobody imports, beside the file that starts the thread. */
+const THREADS = { 'renewal-worker': 'lib/worker/renewal-worker' };
+
 /** The directories that are compiled; tsconfig.build.json includes the same. */
 const SOURCES = ['lib', 'conformance'];
 const OUTPUT = ['modules', 'esm', 'cjs'];
@@ -74,7 +77,7 @@ export async function build({ ifStale = false } = {}) {
   try {
     const modules = join(fresh, 'modules');
     await compile(modules, !ifStale);
-    await rollUp(modules, ENTRIES, fresh);
+    await rollUp(modules, ENTRIES, THREADS, fresh);
     writeFileSync(join(fresh, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
     rmSync(stamp, { force: true });
     mkdirSync(old);

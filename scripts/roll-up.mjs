@@ -25,6 +25,8 @@ const SHARED = {
     'lib/testing/testing.messages',
   ],
   nest: ['lib/index'],
+  // Of a worker thread and the one that starts it.
+  leases: ['lib/worker/lease-memory', 'lib/worker/shared-clock'],
 };
 const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: ['lib/index'] };
 
@@ -146,11 +148,12 @@ async function bundle(input, shared, plugins, outputs) {
 /**
  * @param {string} modules the directory with what tsc wrote: a .js and a .d.ts for each source
  * @param {Record<string, string>} entries the name of the published file, and its source, both without extension
+ * @param {Record<string, string>} threads the same for what is JavaScript only
  * @param {string} target gets esm and cjs, each with JavaScript and declarations
  */
-export async function rollUp(modules, entries, target) {
+export async function rollUp(modules, entries, threads, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
-  const sources = inputs(modules, entries, '.js');
+  const sources = inputs(modules, { ...entries, ...threads }, '.js');
   await bundle(
     sources,
     chunks(SHARED, modules, '.js'),

@@ -1,7 +1,7 @@
 import { QuorumBackend } from '../backends/quorum/quorum-backend.js';
 import { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
 import { defaultConnection, type LockConnectionOptions } from '../connection/connection.options.js';
-import { createBackend } from '../connection/create-backend.js';
+import { createBackend, renewalWorkerOf } from '../connection/create-backend.js';
 import { LockConnection } from '../connection/lock.connection.js';
 import {
   assertConnectionName,
@@ -41,7 +41,11 @@ export function createLockClient(options: LockClientOptions = {}): RedisLockClie
   const { name, log, resolved } = located('createLockClient', () => readClientOptions(options));
   const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
   const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend });
-  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity }, log);
+  const client = new LockClient(
+    backend,
+    { defaults, maxWaiters, connection: name, activity, startWorker: renewalWorkerOf(resolved, log) },
+    log,
+  );
   return new RedisLockClient(new LockConnection(client, { name, strict: false, shutdownTimeout }, log));
 }
 

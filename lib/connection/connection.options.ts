@@ -8,8 +8,8 @@ import type { LockDefaults } from '../core/options.js';
 export const defaultConnection = 'default';
 
 /**
- * Where the locks live, and how to talk to it. `lease`, `wait`, `maxHold`, `fairness`, `onLost` and
- * `release` are the defaults of all acquisitions.
+ * Where the locks live, and how to talk to it. `lease`, `wait`, `maxHold`, `fairness`, `onLost`,
+ * `release` and `renewFrom` are the defaults of all acquisitions.
  */
 export interface LockConnectionOptions extends LockDefaults {
   /**
@@ -69,6 +69,12 @@ export interface LockConnectionOptions extends LockDefaults {
    * @default true
    */
   activity?: boolean | undefined;
+  /**
+   * With `renewFrom: 'worker'`: how long the worker renews the locks of this process while its event loop is blocked. At least '1s'. After it
+   * the leases run out, so that a process that hangs does not keep its locks for ever.
+   * @default '2m'
+   */
+  stallLimit?: Duration | undefined;
 }
 
 /** Locks over several independent Redis servers: a claim that gets the votes of a majority holds the lock. */

@@ -11,7 +11,7 @@ import type { Lock } from '../core/lock.js';
 import type { LockSite } from '../nesting/lock-site.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { LockScope } from '../core/lock-scope.js';
-import type { ResolvedLockOptions } from '../core/options.js';
+import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { refusals } from '../core/refusals.js';
 import { LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
@@ -112,6 +112,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   get capabilities(): BackendCapabilities | undefined {
     return this.parts.reveal().client.backend.capabilities;
+  }
+
+  /** A method of the application has these options: what they need starts with the application. */
+  expect(options: LockOptions): void {
+    const { client } = this.parts.reveal();
+    client.expect(resolveOptions(options, client.defaults));
   }
 
   /** The innermost lock of the running flow on this connection, or the hold of one name. */

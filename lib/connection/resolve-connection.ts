@@ -49,9 +49,10 @@ export interface ResolvedConnectionOptions extends ResolvedBackendOptions {
   readonly maxWaiters: number;
   readonly shutdownTimeout: number;
   readonly activity: boolean;
+  readonly stallLimit: number;
 }
 
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release'] as const;
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
 const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
 
 /** The names of these options. */
@@ -61,6 +62,7 @@ export const connectionOptionNames = [
   'maxWaiters',
   'shutdownTimeout',
   'activity',
+  'stallLimit',
   ...defaultNames,
   'name',
 ] as const;
@@ -78,6 +80,7 @@ export function resolveConnection(given: Given): ResolvedConnectionOptions {
     maxWaiters = library.maxWaiters,
     shutdownTimeout = library.shutdownTimeout,
     activity = library.activity,
+    stallLimit = library.stallLimit,
   } = given;
   return {
     ...resolveBackend(given, defaults.lease),
@@ -85,6 +88,7 @@ export function resolveConnection(given: Given): ResolvedConnectionOptions {
     maxWaiters: wholeNumber('maxWaiters', maxWaiters, least.maxWaiters),
     shutdownTimeout: parseDuration('shutdownTimeout', shutdownTimeout, { min: least.shutdownTimeout }),
     activity: oneOf('activity', activity, [true, false]),
+    stallLimit: parseDuration('stallLimit', stallLimit, { min: least.stallLimit }),
   };
 }
 

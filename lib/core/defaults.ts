@@ -10,6 +10,8 @@ export const defaults = {
   fairness: 'handoff',
   onLost: 'throw',
   release: 'answered',
+  renewFrom: 'main',
+  stallLimit: 120_000,
   keyPrefix: 'lock:',
   commandTimeout: 1_000,
   poll: 5_000,
@@ -37,6 +39,7 @@ export const least = {
   restartGuard: 0,
   maxWaiters: 1,
   shutdownTimeout: 0,
+  stallLimit: 1_000,
 } as const;
 
 /** The longest time (ms) that a pushed grant lasts until its waiter confirms it. The scripts have it as `window` (serve.lua). */

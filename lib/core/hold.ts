@@ -1,13 +1,14 @@
 import type { LockHoldContext } from '../diagnostics/channels.js';
-import type { LockHolder, LockLostError, LockLostReason } from '../errors/lock-errors.js';
+import type { LockHolder, LockLostError } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
 import { callerOf } from './describe.js';
-import type { DueMember } from './due-heap.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
-import { lostError } from './refusals.js';
+import { type losses, lostError } from './refusals.js';
+import type { WorkerLease } from './renewal-worker.js';
 import { inRoot } from './root-context.js';
+import type { Renewable } from './watchdog.js';
 
 /** The claim that a hold rests on. */
 export interface HeldClaim extends ClaimRef, LockDemand {
@@ -33,12 +34,12 @@ const longestRetryPause = 250;
  * A lock that this process holds: the grant, how long it is certain, and all its users.
  * States: held → lost (by time, or the backend reports it) → ended, or held → ended by the release. Never back.
  */
-export class Hold implements DueMember {
+export class Hold implements Renewable {
   heapIndex = -1;
   readonly fencingToken: number;
   readonly acquiredAt: number;
-  /** `Clock.now()` until which no other claim can hold the lock. */
-  validUntil: number;
+  /** `validUntil` as this thread's requests made it. */
+  private certain: number;
   /** When the watchdog has to renew the lease, or confirm a provisional grant. */
   renewAt: number;
   /** Handles that were given out and are not released yet. A re-entry is one more. */
@@ -52,6 +53,8 @@ export class Hold implements DueMember {
   /** The backend has granted the lock for the claim window, and no reply has confirmed it since. */
   provisional: boolean;
   private controller: AbortController | undefined;
+  /** The second watchdog over it (`renewFrom: 'worker'`). */
+  private worker: WorkerLease | undefined;
   /** What subscribers see of it; undefined without subscribers. */
   context: LockHoldContext | undefined;
 
@@ -65,7 +68,7 @@ export class Hold implements DueMember {
     this.fencingToken = grant.fencingToken;
     const now = (this.acquiredAt = clock.now());
     if (!terms.renew) this.fixedEnd = now + terms.lease;
-    this.validUntil = this.withinFixed(grant.validUntil);
+    this.certain = this.withinFixed(grant.validUntil);
     this.provisional = grant.provisional;
     if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
     else this.renewAt = this.nextRenewal(now, grant.validUntil);
@@ -73,6 +76,11 @@ export class Hold implements DueMember {
 
   get name(): string {
     return this.claim.name;
+  }
+
+  /** `Clock.now()` until which no other claim can hold the lock. */
+  get validUntil(): number {
+    return this.worker ? Math.max(this.certain, this.worker.validUntil) : this.certain;
   }
 
   /** The terms of its caller. */
@@ -102,7 +110,7 @@ export class Hold implements DueMember {
   }
 
   /** End of `maxHold`. */
-  private get endsAt(): number {
+  get endsAt(): number {
     return (this.begunAt ?? this.acquiredAt) + this.terms.maxHold;
   }
 
@@ -158,11 +166,11 @@ export class Hold implements DueMember {
     const now = this.clock.now();
     this.terms = options;
     this.begunAt = now;
-    if (options.renew) return;
+    if (options.renew) return this.tellWorker();
     this.fixedEnd = now + options.lease;
     // Extends, once, the lease of a name that came earlier or was handed over. Leases from one command differ by less than a millisecond.
     this.renewAt = this.provisional || latest - this.validUntil > 1 ? now : Number.POSITIVE_INFINITY;
-    this.validUntil = this.withinFixed(this.validUntil);
+    this.certain = this.withinFixed(this.certain);
   }
 
   /** The end of the certain lease, or of the lease once it is confirmed. */
@@ -179,13 +187,15 @@ export class Hold implements DueMember {
   remaining(): number {
     if (this.users === 0 || this.lost) return 0;
     const now = this.clock.now();
-    if (now >= this.validUntil) this.lose('expired');
+    const finding = this.worker?.finding;
+    if (finding === 'lost') this.lose('revoked');
+    else if (now >= this.validUntil) this.lose(finding ?? 'expired');
     else if (now >= this.endsAt) this.lose('max-hold');
     else return Math.min(this.validUntil, this.endsAt) - now;
     return 0;
   }
 
-  lose(reason: Exclude<LockLostReason, 'adopted'>): void {
+  lose(reason: keyof typeof losses): void {
     if (this.users === 0 || this.lost) return;
     this.loss = lostError(this.name, reason, this.caller);
     // The loss may be found in the context of another request. The owner comes first: listeners of the signal must not delay the release
@@ -221,9 +231,27 @@ export class Hold implements DueMember {
       this.renewAt = Math.min(this.renewAt, now + Math.min(this.lease / 12, longestRetryPause));
     } else {
       this.provisional = false;
-      this.validUntil = Math.max(this.validUntil, this.withinFixed(reply.validUntil));
+      this.certain = Math.max(this.certain, this.withinFixed(reply.validUntil));
       this.renewAt = Math.max(this.renewAt, this.nextRenewal(now, reply.validUntil));
+      this.tellWorker();
     }
+  }
+
+  /** From now on a worker renews it, too. */
+  watchedBy(worker: WorkerLease): void {
+    this.worker = worker;
+    this.tellWorker();
+  }
+
+  /** The worker has died, or the hold is over. */
+  unwatched(): void {
+    this.certain = this.validUntil;
+    this.worker?.end();
+    this.worker = undefined;
+  }
+
+  private tellWorker(): void {
+    this.worker?.tell(this.certain, this.endsAt);
   }
 
   get signal(): AbortSignal {

@@ -26,6 +26,7 @@ import type { ResolvedLockOptions } from './options.js';
 import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
+import { OptionalWorker, type StartRenewalWorker } from './renewal-worker.js';
 import { inRoot } from './root-context.js';
 import { ShortLivedMap } from './short-lived-map.js';
 import type { TicketContent } from './ticket.js';
@@ -37,6 +38,8 @@ export interface LockClientSettings {
   readonly maxWaiters: number;
   /** The name of the connection, for subscribers. @default 'default' */
   readonly connection?: string;
+  /** Starts the second watchdog of `renewFrom: 'worker'`. @default that option has no effect */
+  readonly startWorker?: StartRenewalWorker;
   /** True: it tells operators of waiting callers, long holds and losses. @default false */
   readonly activity?: boolean;
 }
@@ -72,6 +75,9 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   /** For operators, too. */
   readonly activity: Activity;
   private readonly renewal: Renewal;
+  private readonly worker: OptionalWorker;
+  /** The worker is started with the client, not with the first lock. */
+  private needsWorker = false;
   private readonly transfers = new Transfers(this);
   private readonly freeWaits: FreeWaits;
   private closing: Promise<void> | undefined;
@@ -103,7 +109,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       newClaimId: () => this.newClaimId(),
       holds: () => this.renewal.holds,
     });
-    this.renewal = new Renewal(backend, clock, this.observation, this.health);
+    this.worker = new OptionalWorker(settings.startWorker, this.observation);
+    this.renewal = new Renewal(backend, clock, this.observation, this.health, this.worker);
     this.activity = new Activity({
       backend,
       clock,
@@ -120,9 +127,10 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
     liveConnections.add(this.observation);
     if (this.settings.activity) this.activity.start();
+    if (this.needsWorker || this.worker.isMissingFor(this.defaults)) await this.worker.start();
     return this.backend.start(this.id, {
       granted: (grant) => {
         this.granted(grant);
@@ -140,6 +148,11 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
         this.claimOf(claim)?.askBy(at);
       },
     });
+  }
+
+  /** Some locks will be taken with these options: what they need starts with the client. Call it before `start`. */
+  expect(options: ResolvedLockOptions): void {
+    this.needsWorker ||= this.worker.isMissingFor(options);
   }
 
   /** Waits until no caller holds the lock, and takes nothing. */
@@ -161,6 +174,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   acquire(names: readonly string[], options: CallOptions): Promise<MultiLock>;
   acquire(key: LockKey, options: CallOptions): Promise<LockHandle | MultiLock>;
   acquire(name: LockKey, options: CallOptions): Promise<LockHandle | MultiLock> {
+    if (this.worker.isMissingFor(options)) return this.withWorker(options, (timed) => this.acquire(name, timed));
     try {
       if (Array.isArray(name)) {
         const names = namesOf(name);
@@ -189,6 +203,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
 
   /** Takes over a lock that another process has exported. Does not open a flow. */
   adopt(ticket: TicketContent, options: CallOptions): Promise<LockHandle | MultiLock> {
+    if (this.worker.isMissingFor(options)) return this.withWorker(options, (timed) => this.adopt(ticket, timed));
     return this.transfers.adopt(ticket, options);
   }
 
@@ -351,6 +366,13 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     this.observation.holdIsLost(hold);
   }
 
+  /** `wait` counts from the call. */
+  private async withWorker<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const { calledAt = this.clock.now() } = options;
+    await this.worker.start();
+    return call({ ...options, calledAt });
+  }
+
   private rejectWaiting(): void {
     const reason = refusals.shuttingDown();
     this.freeWaits.rejectAll(reason);
@@ -373,6 +395,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     this.releases.stop();
     this.activity.stop();
     liveConnections.delete(this.observation);
+    await this.worker.close();
     await this.backend.close();
   }
 }

@@ -31,7 +31,15 @@ export async function acquireAll(
 ): Promise<MultiLock> {
   const { calledAt = host.clock.now() } = options;
   // The work has not begun: until then leases do not end, and a name that is released is free at once.
-  const step: CallOptions = { ...options, calledAt, renew: true, maxHold: Number.POSITIVE_INFINITY, minHold: 0 };
+  const step: CallOptions = {
+    ...options,
+    calledAt,
+    renew: true,
+    // A fixed lease has no watchdog but for the time of the wait.
+    renewFrom: options.renew ? options.renewFrom : 'main',
+    maxHold: Number.POSITIVE_INFINITY,
+    minHold: 0,
+  };
   const oneTry: CallOptions = { ...step, wait: 0, tryFor: options.wait };
   const taken: LockHandle[] = [];
   const givenBack: Array<Promise<void>> = [];

@@ -182,8 +182,18 @@ export class Observation implements LiveConnection {
     channels.hold.asyncEnd.publish(context);
   }
 
-  /** In no request's async context. @param left milliseconds of the lease before the reply was applied */
-  renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number, provisional: boolean): void {
+  /**
+   * In no request's async context. Not for a hold that has ended: its lease does not matter.
+   * @param left milliseconds of the lease before the reply was applied
+   * @param provisional as it was then
+   */
+  renewed(
+    hold: Hold,
+    outcome: 'renewed' | 'lost' | 'unanswered',
+    left: number,
+    { isUsed, provisional }: Pick<Hold, 'isUsed' | 'provisional'> = hold,
+  ): void {
+    if (!isUsed || !channels.renewed.hasSubscribers) return;
     const { name, fencingToken, lease, options } = hold;
     channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease, provisional });
   }

@@ -88,6 +88,12 @@ export interface LockTerms {
    */
   release?: ReleaseMode | undefined;
   /**
+   * Which thread renews the lease. `worker`: a worker thread with a connection of its own renews it, too, when the event loop of the `main`
+   * thread is blocked: for `stallLimit` at most. It matters only for a lease that is renewed.
+   * @default 'main'
+   */
+  renewFrom?: RenewFrom | undefined;
+  /**
    * What this work is, for people: 1 to 100 characters of any text. `inspect`, errors, log lines and diagnostics channels show it, in other
    * processes too; so it is no place for a secret. When a process passes the lock on inside, other processes see the label of its first
    * caller.
@@ -99,9 +105,13 @@ export interface LockTerms {
 export type Fairness = 'handoff' | 'strict';
 export type OnLost = 'throw' | 'warn';
 export type ReleaseMode = 'answered' | 'sent';
+export type RenewFrom = 'main' | 'worker';
 
 /** The options of an adoption. Options that are left out are as for an acquisition. */
-export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHold' | 'onLost' | 'release'> {
+export interface AdoptOptions extends Pick<
+  LockTerms,
+  'lease' | 'renew' | 'maxHold' | 'onLost' | 'release' | 'renewFrom'
+> {
   /**
    * For how long the adoption is repeated while Redis does not answer. It does not wait for other callers.
    * @default '10s'
@@ -114,7 +124,7 @@ export interface AdoptOptions extends Pick<LockTerms, 'lease' | 'renew' | 'maxHo
   label?: string | undefined;
 }
 
-const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost', 'release', 'label'] as const;
+const adoptOptionNames = ['lease', 'wait', 'renew', 'maxHold', 'onLost', 'release', 'renewFrom', 'label'] as const;
 
 /** Characters of a label. */
 const longestLabel = 100;
@@ -127,6 +137,7 @@ export interface LockDefaults {
   fairness?: Fairness | undefined;
   onLost?: OnLost | undefined;
   release?: ReleaseMode | undefined;
+  renewFrom?: RenewFrom | undefined;
 }
 
 /** LockOptions with all defaults filled in, in milliseconds. */
@@ -140,6 +151,7 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly fairness: Fairness;
   readonly onLost: OnLost;
   readonly release: ReleaseMode;
+  readonly renewFrom: RenewFrom;
   /** Class and method of the caller, for messages. */
   readonly where?: string;
   /** For people. */
@@ -161,6 +173,7 @@ export const lockDefaults: ResolvedLockOptions = {
   fairness: library.fairness,
   onLost: library.onLost,
   release: library.release,
+  renewFrom: library.renewFrom,
   ...exclusive,
 };
 
@@ -175,12 +188,13 @@ export const lockOptionNames = [
   'fairness',
   'onLost',
   'release',
+  'renewFrom',
   'shared',
   'limit',
   'permits',
   'label',
 ] as const;
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release'] as const;
+const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
 
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
 export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
@@ -195,11 +209,8 @@ export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {
  */
 export function resolveOptions(options: LockOptions | undefined, defaults: ResolvedLockOptions): ResolvedLockOptions {
   if (options === undefined) return defaults;
-  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, release, label, ...kind } = readOptions(
-    'options',
-    options,
-    lockOptionNames,
-  );
+  const { lease, wait, renew, maxHold, minHold, signal, fairness, onLost, release, renewFrom, label, ...kind } =
+    readOptions('options', options, lockOptionNames);
   const demand = demandOf(kind);
   const resolved: ResolvedLockOptions = {
     lease: lease === undefined ? defaults.lease : parseDuration('lease', lease, { min: least.lease }),
@@ -214,6 +225,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     fairness: fairnessOf(demand, fairness, defaults),
     onLost: onLost === undefined ? defaults.onLost : oneOf('onLost', onLost, ['throw', 'warn']),
     release: release === undefined ? defaults.release : oneOf('release', release, ['answered', 'sent']),
+    renewFrom: renewFrom === undefined ? defaults.renewFrom : oneOf('renewFrom', renewFrom, ['main', 'worker']),
     kind: demand.kind,
     permits: demand.permits,
     limit: demand.limit,

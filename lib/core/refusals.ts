@@ -133,6 +133,15 @@ export const losses = {
       'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
     ),
 
+  /** `expired`, with `renewFrom: 'worker'`: a hung process must not keep its locks for ever. */
+  stalled: (key: string, where?: string) =>
+    lost(
+      key,
+      where,
+      'expired',
+      'the event loop was blocked for longer than stallLimit, so the worker renewed the lease no longer, and it ran out. Find what blocks it, or raise stallLimit. Another holder may be at work.',
+    ),
+
   /**
    * `revoked`: an operator released it by force (`forceRelease`), or Redis lost the key. The right settings:
    * [guarantees](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/guarantees.md#settings-for-the-server).

@@ -39,6 +39,8 @@ export class LockExplorer implements OnModuleInit, OnApplicationBootstrap, Conne
     this.bind();
     this.refuseWhatCannotBeHad();
     checkLeaders(this.modules(), this.connection);
+    for (const { method } of providedMethods(this.modules(), this.connection.name))
+      this.connection.expect(method.settings.options);
     // Last: an application that does not start leaves no socket open.
     await this.connection.open();
   }

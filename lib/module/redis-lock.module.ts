@@ -23,7 +23,7 @@ import { moduleRefusals } from './module.messages.js';
 import type { RedisLockAsyncOptions, RedisLockModuleOptions } from './redis-lock.options.js';
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
 import { defaultConnection } from '../connection/connection.options.js';
-import { createBackend, loadBackends } from '../connection/create-backend.js';
+import { createBackend, loadBackends, renewalWorkerOf } from '../connection/create-backend.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
 import { connectionToken, getRedisLockToken, standInToken } from '../connection/redis-lock.tokens.js';
 
@@ -173,7 +173,11 @@ async function connect(
   const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
   const log = new Logger(RedisLockModule.name);
   const backend = createBackend(options, log, await loadBackends(options));
-  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity }, log);
+  const client = new LockClient(
+    backend,
+    { defaults, maxWaiters, connection: name, activity, startWorker: renewalWorkerOf(options, log) },
+    log,
+  );
   const nesting = watchNesting(application, name, options, log, (finding) => client.activity.found(finding));
   return new LockConnection(client, { name, strict, shutdownTimeout, nesting }, log);
 }

@@ -38,6 +38,9 @@ const safe: object = {
     Math.min(25 * 2 ** Math.min(attempt, 6), 1000) * (0.75 + Math.random() / 4),
 };
 
+/** True for an option of ioredis whose value the library replaces. */
+export const isOverridden = (name: string): boolean => Object.hasOwn(safe, name) && name !== 'keyPrefix';
+
 /**
  * A connection of our own, not opened yet.
  * @param commandTimeout longest time in ms to wait for a reply of Redis

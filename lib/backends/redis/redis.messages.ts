@@ -1,5 +1,6 @@
 import { describe, printable } from '../../core/describe.js';
 import type { LockFinding } from '../../core/lock-finding.js';
+import { wrong } from '../../errors/configuration.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 
 /** Names the lock in a message about one lock. */
@@ -7,6 +8,12 @@ const subject = (key: string | undefined): string => (key === undefined ? '' : `
 
 /** Commands to Redis. `address` is host and port, never user or password. */
 export const redisRefusals = {
+  /** `renewFrom: 'worker'`: the thread gets a copy of the connection's options. A function, or an object of a class, has none. */
+  notCloneable: (path: string) =>
+    wrong(
+      `renewFrom: 'worker': ${path} cannot be copied to a worker thread. Write this option as plain values, remove it, or remove renewFrom.`,
+    ),
+
   /** The connection has been down for longer than `commandTimeout` (or than `wait`), or never came up. `why` is the last reason: refused, timed out, a permission. */
   notConnected: (key: string | undefined, address: string, why: string) =>
     new LockUnavailableError(

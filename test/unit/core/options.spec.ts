@@ -34,6 +34,7 @@ describe('the options of a call', () => {
       fairness: 'strict',
       onLost: 'warn',
       release: 'sent',
+      renewFrom: 'worker',
     };
     expect(resolve(options)).toEqual({ ...exclusive, ...options, lease: 5_000, maxHold: 60_000, minHold: 50_000 });
   });
@@ -152,6 +153,7 @@ describe("the module's defaults", () => {
       fairness: 'strict',
       onLost: 'warn',
       release: 'sent',
+      renewFrom: 'worker',
     });
     expect(defaults).toEqual({
       ...exclusive,
@@ -164,6 +166,7 @@ describe("the module's defaults", () => {
       fairness: 'strict',
       onLost: 'warn',
       release: 'sent',
+      renewFrom: 'worker',
     });
     expect(resolveOptions({ wait: 2 }, defaults)).toEqual({ ...defaults, wait: 2 });
   });

@@ -104,7 +104,7 @@ describe('docs/options.md', () => {
     );
     expect(url).toBe('redis://127.0.0.1:6379');
     const none = { backend: undefined, redis: undefined, cluster: undefined, quorum: undefined, replicas: undefined };
-    const { lease, wait, maxHold, fairness, onLost, release } = ofCalls;
+    const { lease, wait, maxHold, fairness, onLost, release, renewFrom } = ofCalls;
     expect({ ...stated, ...none }).toEqual({
       ...resolved,
       ...none,
@@ -114,6 +114,7 @@ describe('docs/options.md', () => {
       fairness,
       onLost,
       release,
+      renewFrom,
       isGlobal: true,
     });
   });
@@ -142,7 +143,7 @@ describe('docs/options.md', () => {
     // Every number has a minimum, so none was left out above.
     const stated = [...inModule, ...inQuorum, ...inCall].filter(([, row]) => row.minimum !== '–');
     expect(Object.fromEntries(stated.map(([name, row]) => [name, value(row.minimum)]))).toEqual(least);
-    const numbers = ['commandTimeout', 'lease', 'maxHold', 'maxWaiters', 'poll', 'shutdownTimeout', 'wait'];
+    const numbers = ['commandTimeout', 'lease', 'maxHold', 'maxWaiters', 'poll', 'shutdownTimeout', 'stallLimit', 'wait'];
     expect(
       withMinimum(inModule)
         .map(([name]) => name)
@@ -171,13 +172,14 @@ describe('docs/options.md', () => {
       fairness: 'strict',
       onLost: 'warn',
       release: 'sent',
+      renewFrom: 'worker',
       kind: 'exclusive',
       permits: 1,
       limit: 0,
     } as const;
     expect(resolveOptions({}, odd)).toEqual(odd);
     const fromModule = [...inCall].filter(([, row]) => row.default.startsWith('the module')).map(([name]) => name);
-    expect(fromModule.sort()).toEqual(['fairness', 'lease', 'maxHold', 'onLost', 'release', 'wait']);
+    expect(fromModule.sort()).toEqual(['fairness', 'lease', 'maxHold', 'onLost', 'release', 'renewFrom', 'wait']);
     expect(resolveOptions({}, lockDefaults).renew).toBe(true);
     expect(resolveOptions({ lease: 1000 }, lockDefaults).renew).toBe(false);
     expect(inCall.get('renew')!.default).toBe('`true` without `lease`, `false` with it');

@@ -1,0 +1,77 @@
+import type { Hold } from './hold.js';
+import type { ResolvedLockOptions } from './options.js';
+import { inRoot } from './root-context.js';
+
+/**
+ * A second watchdog in a thread of its own, for holds with `renewFrom: 'worker'`. It renews what this thread's watchdog has not renewed in
+ * time, because the event loop is blocked.
+ */
+export interface RenewalWorker {
+  /** Watches over the hold until its `WorkerLease.end`. */
+  watch(hold: Hold): void;
+  /** Ends the thread; settles when it is gone. */
+  close(): Promise<void>;
+}
+
+/** What both threads tell each other of one hold, without a message: a blocked event loop reads none. */
+export interface WorkerLease {
+  /** `Clock.now()` up to which the worker's renewals make the lease certain; 0 when it has renewed nothing. */
+  readonly validUntil: number;
+  /** `lost`: the backend does not know the claim. `stalled`: this thread gave no sign of life, so the worker does not renew. */
+  readonly finding: 'lost' | 'stalled' | undefined;
+  /** What this thread knows (`Clock.now()`): the end of the certain lease, and of `maxHold`. */
+  tell(validUntil: number, endsAt: number): void;
+  /** The hold is over: nothing more is renewed for it. */
+  end(): void;
+}
+
+export interface RenewalWorkerEvents {
+  /** The worker has a reply to a renewal, with `left` ms of the lease. It comes late when the event loop was blocked. */
+  renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number): void;
+}
+
+/** Settles when the worker runs. Rejects with a LockConfigurationError where there can be none. */
+export type StartRenewalWorker = (events: RenewalWorkerEvents) => Promise<RenewalWorker>;
+
+/** The worker of one client. It starts at the start of an application that is known to need it, else before the first lock that does. */
+export class OptionalWorker {
+  private starting: Promise<void> | undefined;
+  private running: RenewalWorker | undefined;
+  private closed = false;
+
+  constructor(
+    /** Left out: `renewFrom` has no effect, as where time is virtual. */
+    private readonly begin: StartRenewalWorker | undefined,
+    private readonly events: RenewalWorkerEvents,
+  ) {}
+
+  /** True when `start` must settle before a lock with these options is taken. */
+  isMissingFor(options: ResolvedLockOptions): boolean {
+    return options.renewFrom === 'worker' && options.renew && !this.running && !this.closed && this.begin !== undefined;
+  }
+
+  /** @throws LockConfigurationError where there can be none */
+  start(): Promise<void> {
+    this.starting ??= inRoot(() => this.run()).catch((error: unknown) => {
+      // The next lock tries again.
+      this.starting = undefined;
+      throw error;
+    });
+    return this.starting;
+  }
+
+  watch(hold: Hold): void {
+    const { renewFrom, renew } = hold.options;
+    if (renewFrom === 'worker' && renew) this.running?.watch(hold);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.starting?.catch(() => undefined);
+    await this.running?.close();
+  }
+
+  private async run(): Promise<void> {
+    this.running = await this.begin!(this.events);
+  }
+}
