@@ -51,6 +51,7 @@ export const FAULTS = [
   'a holder is killed',
   "the queue's head is killed",
   'two versions side by side',
+  'the renewal worker of a process dies',
 ];
 
 const COMMENT = /^ *\/\/ Fault (?<fault>\d+): (?<asserts>.*)\n(?<test>(?: *\/\/.*\n)* *it(?:\.each)?\()?/gm;

@@ -15,8 +15,11 @@ export interface LockProcessOptions {
   ioredis5?: boolean;
   /** Servers of a quorum on which the locks live instead. */
   nodes?: string[];
+  /** Ports of a Redis Cluster on which the locks live instead. */
+  cluster?: number[];
   commandTimeout?: number;
   poll?: number;
+  stallLimit?: number;
   env?: Record<string, string>;
 }
 

@@ -3,7 +3,9 @@
  * tells `{ event: 'aborted', … }` by itself. test/fault/support/lock-process.ts is the other end.
  */
 import { existsSync } from 'node:fs';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Worker as Thread } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
@@ -25,6 +27,13 @@ const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
 
+const { renewalWorkerOf } = (await built(
+  'connection/create-backend.js',
+)) as typeof import('../../../lib/connection/create-backend.js');
+const { ClusterBackend } = (await built(
+  'backends/redis/cluster/cluster-backend.js',
+)) as typeof import('../../../lib/backends/redis/cluster/cluster-backend.js');
+
 const { QuorumBackend } = (await built(
   'backends/quorum/index.js',
 )) as typeof import('../../../lib/backends/quorum/index.js');
@@ -35,29 +44,62 @@ interface Configuration {
   ioredis5?: boolean;
   /** Locks live on these servers, not on `redis`. */
   nodes?: string[];
+  /** A Redis Cluster, by the ports of some nodes. */
+  cluster?: number[];
   commandTimeout?: number;
   poll?: number;
+  /** Milliseconds. */
+  stallLimit?: number;
 }
 
-const { ioredis5, nodes, ...redisOptions } = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
+/** The worker threads that were started, in this order. */
+const threads: Thread[] = [];
+const workerThreads = createRequire(import.meta.url)('node:worker_threads') as typeof import('node:worker_threads');
+const { Worker } = workerThreads;
+workerThreads.Worker = class extends Worker {
+  constructor(...args: ConstructorParameters<typeof Worker>) {
+    super(...args);
+    threads.push(this);
+  }
+};
+syncBuiltinESMExports();
+
+const {
+  ioredis5,
+  nodes,
+  cluster: ports,
+  stallLimit = 120_000,
+  ...redisOptions
+} = JSON.parse(process.env['LOCKER'] ?? '{}') as Configuration;
 const logged: string[] = [];
 const tell = (message: string): void => void logged.push(message);
 const log = { log: tell, warn: tell, error: tell };
 const settings = { commandTimeout: 2000, poll: 60_000, ...redisOptions, log };
-const backend = nodes
-  ? new QuorumBackend({
-      nodes: nodes.map((redis) => new RedisBackend({ ...settings, redis, node: { uptime: false } })),
-      log,
-    })
-  : new RedisBackend({
-      ...settings,
-      ...(ioredis5 && { redis: new Redis5(redisOptions.redis, { lazyConnect: true }) as unknown as Redis }),
-    });
+const cluster = ports && { nodes: ports.map((port) => ({ host: '127.0.0.1', port })) };
+const backend = cluster
+  ? new ClusterBackend({ ...settings, cluster })
+  : nodes
+    ? new QuorumBackend({
+        nodes: nodes.map((redis) => new RedisBackend({ ...settings, redis, node: { uptime: false } })),
+        log,
+      })
+    : new RedisBackend({
+        ...settings,
+        ...(ioredis5 && { redis: new Redis5(redisOptions.redis, { lazyConnect: true }) as unknown as Redis }),
+      });
 const client = new LockClient(
   backend,
   {
     defaults: { ...lockDefaults, fairness: process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff' },
     maxWaiters: 10_000,
+    startWorker: renewalWorkerOf(
+      {
+        ...settings,
+        ...{ keyPrefix: 'lock:', backend: undefined, cluster, quorum: undefined, replicas: undefined, stallLimit },
+        ...{ defaults: lockDefaults, maxWaiters: 10_000, shutdownTimeout: 0, activity: false },
+      },
+      log,
+    ),
   },
   log,
 );
@@ -86,7 +128,11 @@ const state = (lock: Handle): object => {
   // isHeld first: it must be right before anything else was asked.
   const { isHeld } = lock;
   const { aborted, reason } = lock.signal;
-  const { code, reason: why } = (aborted ? reason : {}) as { code?: string; reason?: string };
+  const {
+    code,
+    reason: why,
+    message,
+  } = (aborted ? reason : {}) as { code?: string; reason?: string; message?: string };
   return { isHeld, aborted, code, reason: why, token: lock.fencingToken };
 };
 
@@ -172,6 +218,15 @@ const methods: Record<string, (args: never) => unknown> = {
     blockUntil(file);
     return leaderState(name);
   },
+  /** Ends the newest worker thread, or makes it throw. */
+  async endThread({ by }: { by: 'terminate' | 'error' }) {
+    const thread = threads.at(-1)!;
+    if (by === 'terminate') return thread.terminate();
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    thread.postMessage('no message of ours');
+    return ended;
+  },
+  threads: () => threads.length,
   contend,
   logged: () => logged,
   wallClock: () => Date.now(),

@@ -1,7 +1,7 @@
 import type { Hold } from '../../../lib/core/hold.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
-import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import { type LockOptions, type RenewFrom, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import type { RenewalWorker, RenewalWorkerEvents } from '../../../lib/core/renewal-worker.js';
 import { SignOfLife } from '../../../lib/worker/lease-memory.js';
 import { SharedClock } from '../../../lib/worker/shared-clock.js';
@@ -81,11 +81,12 @@ export class ClientWithWorker {
   readonly client: LockClient;
   private worker: VirtualWorker | undefined;
 
-  constructor({ stallLimit = 120_000 } = {}) {
+  /** @param renewFrom of calls that say nothing else */
+  constructor({ stallLimit = 120_000, renewFrom = 'worker' }: { stallLimit?: number; renewFrom?: RenewFrom } = {}) {
     this.client = new LockClient(
       this.backend,
       {
-        defaults: { ...lockDefaults, lease: 9_000, renewFrom: 'worker' },
+        defaults: { ...lockDefaults, lease: 9_000, renewFrom },
         maxWaiters: 100,
         startWorker: async (events) =>
           (this.worker = new VirtualWorker(this.clock, this.main, this.workerBackend, stallLimit, events)),

@@ -1,0 +1,191 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
+import { forkWorker } from '../support/worker.js';
+import { Outcome, until } from './support/conditions.js';
+import { GuardedResource } from './support/guarded-resource.js';
+import { LockProcess, type LockProcessOptions, type LockState } from './support/lock-process.js';
+import { Locker, uniqueName } from './support/locker.js';
+import { oneRedis } from './support/one-redis.js';
+import type { ServerView } from './support/server-view.js';
+
+const WAIT = '15s';
+/** A worker renews it after half: even on a busy machine in time. */
+const lease = 2000;
+const watched = { lease, renew: true, renewFrom: 'worker' } as const;
+
+describe('a process whose event loop is blocked, with a worker', () => {
+  let redis: RedisServer;
+  let view: ServerView;
+  oneRedis((started) => ({ redis, view } = started));
+
+  const start = (options: Partial<LockProcessOptions> = {}): Promise<LockProcess> =>
+    LockProcess.start({ redis: redis.url, ...options });
+
+  /** Blocks the event loop of the process until `unblock`, whose result is what the process saw before its first await. */
+  async function block(process: LockProcess, name: string): Promise<() => Promise<LockState>> {
+    const file = join(redis.directory, `${name}:${performance.now()}`);
+    const looked = process.call<LockState>('lookWhenThere', { as: 'lock', file });
+    await process.event('blocked');
+    return () => {
+      writeFileSync(file, '');
+      return looked;
+    };
+  }
+
+  /** The lease in Redis was made longer by so many ms since now. */
+  async function extended(name: string, by: number): Promise<void> {
+    const { expiry } = (await view.holder(name))!;
+    await until('the lease is longer', async () => (await view.holder(name))!.expiry >= expiry + by, 30_000);
+  }
+
+  // Fault 2: I1, I2, I3
+  it('keeps a lock through three leases, and sees before its first await that it holds it', async () => {
+    const name = uniqueName();
+    const resource = new GuardedResource();
+    await using holder = await start();
+    await using waiter = await Locker.to(redis.url);
+    const { token } = await holder.acquire('lock', name, watched);
+    resource.write(token);
+    const unblock = await block(holder, name);
+    const next = new Outcome(waiter.acquire(name, { wait: '1m' }));
+    await extended(name, 3 * lease);
+    expect(await unblock()).toMatchObject({ isHeld: true, aborted: false });
+    expect(next.settled).toBe(false);
+    expect(resource.write(token)).toBe(true);
+    // Awake, it renews by itself.
+    await extended(name, lease);
+    await holder.release('lock');
+    await until('the next holder', () => next.settled);
+    expect(resource.write(next.value!.fencingToken)).toBe(true);
+    await next.value!.release();
+    expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 2: I1, I2, I3, I5 lost
+  it('loses a lock when it is blocked for longer than stallLimit, and sees that before its first await', async () => {
+    const name = uniqueName();
+    const resource = new GuardedResource();
+    await using holder = await start({ stallLimit: 1000 });
+    await using waiter = await Locker.to(redis.url);
+    const { token } = await holder.acquire('lock', name, watched);
+    resource.write(token);
+    const unblock = await block(holder, name);
+    const lock = await waiter.acquire(name, { wait: WAIT });
+    expect(resource.write(lock.fencingToken)).toBe(true);
+    const state = await unblock();
+    expect(state).toMatchObject({ isHeld: false, aborted: true, code: 'LOCK_LOST', reason: 'expired' });
+    expect(resource.write(state.token)).toBe(false);
+    // Its release frees nothing.
+    await holder.release('lock');
+    expect(await view.holder(name)).toMatchObject({ token: lock.fencingToken });
+    await lock.release();
+    expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 1: I1, I3, I5 lost
+  it('loses a lock when the whole process stands still past the lease: its worker does not revive it', async () => {
+    const name = uniqueName();
+    await using sleeper = await start();
+    await using waiter = await Locker.to(redis.url);
+    const { token } = await sleeper.acquire('lock', name, watched);
+    sleeper.worker.pause();
+    const lock = await waiter.acquire(name, { wait: WAIT });
+    sleeper.worker.resume();
+    expect(await sleeper.event<LockState>('aborted')).toMatchObject({ isHeld: false, reason: 'expired', token });
+    expect(await view.holder(name)).toMatchObject({ token: lock.fencingToken });
+    await sleeper.release('lock');
+    await lock.release();
+    expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 38: I1, I3
+  it.each(['terminate', 'error'] as const)(
+    'keeps its locks when the worker dies (%s): the main thread renews, and another worker takes over',
+    async (by) => {
+      const name = uniqueName();
+      await using holder = await start();
+      const { token } = await holder.acquire('lock', name, watched);
+      await holder.call('endThread', { by });
+      await extended(name, 2 * lease);
+      expect(await holder.call('logged')).toEqual([expect.stringMatching(/^Renewal worker: it has ended/)]);
+      await until('another worker', async () => (await holder.call<number>('threads')) === 2);
+      // It gets the locks that are held, and connects.
+      await until('its connection', async () => (await clients()) === 3);
+      const unblock = await block(holder, name);
+      await extended(name, 3 * lease);
+      expect(await unblock()).toMatchObject({ isHeld: true, token });
+      await holder.release('lock');
+      expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
+    },
+  );
+
+  // Fault 9: I1, I3, I5 lost
+  it('keeps a lock through a short outage of Redis, and sees the loss after a long one', async () => {
+    const name = uniqueName();
+    await using holder = await start({ commandTimeout: 300 });
+    await holder.acquire('lock', name, { ...watched, lease: 4000 });
+    const unblock = await block(holder, name);
+    const first = (await view.holder(name))!.expiry;
+    redis.pause();
+    await until('a renewal was due', () => Date.now() > first - 1700);
+    redis.resume();
+    await extended(name, 8000);
+    expect(await unblock()).toMatchObject({ isHeld: true });
+    const again = await block(holder, name);
+    const { expiry } = (await view.holder(name))!;
+    redis.pause();
+    await until('the end of the lease', () => Date.now() > expiry);
+    expect(await again()).toMatchObject({ isHeld: false, reason: 'expired' });
+    redis.resume();
+    await holder.release('lock');
+    expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 2: I1, I3
+  it('passes its lock to another process at the release, whatever its worker sends at that moment', async () => {
+    const name = uniqueName();
+    await using holder = await start();
+    await using other = await start();
+    const { token } = await holder.acquire('lock', name, { ...watched, lease: 1000 });
+    const next = other.acquire('lock', name, { ...watched, wait: WAIT });
+    await view.queued(name, 1);
+    // The worker's renewal is due.
+    const unblock = await block(holder, name);
+    await extended(name, 1);
+    await Promise.all([unblock(), holder.release('lock')]);
+    const { token: later } = await next;
+    expect(later).toBeGreaterThan(token);
+    const held = await block(other, name);
+    await extended(name, 2 * lease);
+    expect(await view.holder(name)).toMatchObject({ token: later });
+    expect(await held()).toMatchObject({ isHeld: true });
+    await other.release('lock');
+    for (const process of [holder, other]) expect(await process.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
+  // Fault 2: I1, I3
+  it('keeps the locks of two applications in it, by a worker for each, which loads nothing that instruments the application', async () => {
+    const name = uniqueName();
+    const file = join(redis.directory, `${name}:there`);
+    const loads = join(redis.directory, `${name}:loads`);
+    const preload = `data:text/javascript,import{appendFileSync}from'node:fs';appendFileSync(process.env.LOADS,'x')`;
+    await using worker = forkWorker('two-applications', {
+      env: { REDIS_URL: redis.url, NAME: name, FILE: file, LOADS: loads, NODE_OPTIONS: `--import ${preload}` },
+      execArgv: ['--import', preload],
+    });
+    expect(await worker.message()).toBe('blocked');
+    await Promise.all([extended(`${name}:1`, 6000), extended(`${name}:2`, 6000)]);
+    writeFileSync(file, '');
+    expect(await worker.message()).toEqual({ held: [true, true] });
+    // By the process, once for each of the two settings, and by no thread.
+    expect(readFileSync(loads, 'utf8')).toBe('xx');
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+  });
+
+  async function clients(): Promise<number> {
+    const list = (await view.redis.client('LIST')) as string;
+    return list.split('\n').filter((line) => line !== '').length;
+  }
+});
