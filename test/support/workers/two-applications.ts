@@ -27,10 +27,10 @@ class Reports {
   }
 }
 
-@Module({ imports: [RedisLockModule.forRoot({ redis })], providers: [Reports] })
+@Module({ imports: [RedisLockModule.forRoot({ redis, activity: false })], providers: [Reports] })
 class First {}
 
-@Module({ imports: [RedisLockModule.forRoot({ redis, renewFrom: 'worker', lease: '2s' })] })
+@Module({ imports: [RedisLockModule.forRoot({ redis, renewFrom: 'worker', lease: '2s', activity: false })] })
 class Second {}
 
 const options = { logger: ['error', 'warn'] as Array<'error' | 'warn'> };
