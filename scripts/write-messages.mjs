@@ -23,6 +23,7 @@ const rooms = [
   'request',
   'module',
   'connection',
+  'worker',
   'client',
   'doctor',
   'backends/redis',

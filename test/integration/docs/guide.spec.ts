@@ -160,6 +160,8 @@ describe("the guide's examples", () => {
     const work = () => app.bed.sleep('35s');
     await app.bed.until(imports.defaults('a', work));
     await app.bed.until(imports.renewed('a', work));
+    // In virtual time nothing blocks: a worker has nothing to do.
+    await app.bed.until(imports.resized('a', () => undefined));
     await expect(app.bed.until(imports.fixed('a', work))).rejects.toMatchObject({
       code: 'LOCK_LOST',
       reason: 'expired',

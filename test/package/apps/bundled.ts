@@ -23,7 +23,14 @@ async function main(): Promise<void> {
   const holders = await app
     .get(Shop)
     .buy(customer, async (key = '') => (await app.get(RedisLockService).inspect(key)).holders);
+  // The file of the worker is there, or the error says what to do.
+  const worker = await app
+    .get(RedisLockService)
+    .using(`worker:${customer}`, { renewFrom: 'worker' }, async ({ isHeld }) => isHeld)
+    .catch((error: Error) => /mark nestjs-redis-lock as external/.test(error.message) && 'no file');
   await app.close();
+  const expected = process.env['WORKER'] ?? 'true';
+  if (String(worker) !== expected) throw new Error(`the worker: ${String(worker)}, not ${expected}`);
   if (!Array.isArray(holders) || holders.length !== 1) throw new Error(`not locked: ${JSON.stringify(holders)}`);
   console.log('locked in a bundle');
 }

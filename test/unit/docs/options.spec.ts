@@ -143,7 +143,16 @@ describe('docs/options.md', () => {
     // Every number has a minimum, so none was left out above.
     const stated = [...inModule, ...inQuorum, ...inCall].filter(([, row]) => row.minimum !== '–');
     expect(Object.fromEntries(stated.map(([name, row]) => [name, value(row.minimum)]))).toEqual(least);
-    const numbers = ['commandTimeout', 'lease', 'maxHold', 'maxWaiters', 'poll', 'shutdownTimeout', 'stallLimit', 'wait'];
+    const numbers = [
+      'commandTimeout',
+      'lease',
+      'maxHold',
+      'maxWaiters',
+      'poll',
+      'shutdownTimeout',
+      'stallLimit',
+      'wait',
+    ];
     expect(
       withMinimum(inModule)
         .map(([name]) => name)

@@ -4,6 +4,7 @@ import { type LockBackend, allCapabilities } from '../../../lib/core/lock-backen
 import type { RedisLockModuleOptions } from '../../../lib/module/redis-lock.options.js';
 import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
 import { createBackend, loadBackends } from '../../../lib/connection/create-backend.js';
+import { cloneableOptions } from '../../../lib/worker/cloneable-options.js';
 import { MemoryLockBackend } from '../../../lib/testing/index.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
@@ -51,7 +52,17 @@ const facts: Record<string, (backend: LockBackend, options: RedisLockModuleOptio
   '`keyPrefix`, `poll`': (_, options) => takes(options, { keyPrefix: 'a:' }) && takes(options, { poll: 1000 }),
   '`commandTimeout`': (_, options) => takes(options, { commandTimeout: 500 }),
   'the doctor looks at the server': (backend) => backend.examine !== undefined,
+  "[`renewFrom: 'worker'`](guide.md#long-cpu-work)": (_, options) => hasWorker(options),
 };
+
+function hasWorker(options: RedisLockModuleOptions): boolean {
+  try {
+    cloneableOptions(resolveModuleOptions(options));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 async function backendOf(options: RedisLockModuleOptions): Promise<LockBackend> {
   const resolved = resolveModuleOptions(options);
