@@ -24,7 +24,7 @@ export const ENTRIES = {
   terminus: 'lib/terminus/index',
 };
 
-/** What worker threads run: JavaScript that nobody imports, beside the file that starts the thread. */
+/** What worker threads run: JavaScript that no file imports, beside the file that starts the thread. */
 const THREADS = { 'renewal-worker': 'lib/worker/renewal-worker' };
 
 /** The directories that are compiled; tsconfig.build.json includes the same. */

@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /**
- * A lease in memory that both threads see. Each hold has its own: what is written late, for a hold that is over, is read by nobody. Times
+ * A lease in memory that both threads see. Each hold has its own: what is written late, for a hold that is over, is never read. Times
  * are those of SharedClock.
  */
 export class LeaseMemory {

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { createBackend, loadBackends } from '../connection/create-backend.js';
 import { newClientId } from '../core/claim-id.js';
 import { systemClock } from '../core/clock.js';

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line unicorn/prefer-node-protocol -- webpack makes a file for the thread only with this name of the module
 import { Worker } from 'worker_threads';
 import type { ResolvedConnectionOptions } from '../connection/resolve-connection.js';
 import { systemClock } from '../core/clock.js';

@@ -144,7 +144,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
   });
 
   // Fault 2: I1, I3
-  it('passes its lock to another process at the release, whatever its worker sends at that moment', async () => {
+  it('passes its lock to another process at the release, also while its worker renews', async () => {
     const name = uniqueName();
     await using holder = await start();
     await using other = await start();
@@ -181,7 +181,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
     writeFileSync(file, '');
     expect(await worker.message()).toEqual({ held: [true, true] });
     // By the process, and by no thread.
-    expect([...readFileSync(loads, 'utf8')].toSorted()).toEqual(['a', 'b']);
+    expect(readFileSync(loads, 'utf8')).toMatch(/^(ab|ba)$/);
     expect(await worker.exited).toEqual({ code: 0, signal: null });
   });
 

@@ -12,7 +12,7 @@ import type { Cluster, ClusterOptions } from 'ioredis';
 export function cloneableConnection(option: string, connection: RedisConnection): RedisConnection {
   if (typeof connection === 'string') return connection;
   const isClient = 'duplicate' in connection && typeof connection.duplicate === 'function';
-  const options = (isClient ? (connection as Redis).options : connection) as Record<string, unknown>;
+  const options = (isClient ? connection.options : connection) as Record<string, unknown>;
   // A client's options include the functions that ioredis uses by default.
   const usual = isClient ? (new Redis({ lazyConnect: true }).options as unknown as Record<string, unknown>) : {};
   const isUsual = (name: string): boolean =>
@@ -42,7 +42,7 @@ export function cloneableCluster(given: Cluster | RedisClusterOptions): RedisClu
   const seeds = nodes.map((node, index) =>
     typeof node === 'object' ? (cloneableConnection(`${option}.nodes.${index}`, node as object) as object) : node,
   );
-  return { nodes: seeds as RedisClusterOptions['nodes'], options: used };
+  return { nodes: seeds, options: used };
 }
 
 /** A deep copy. */

@@ -128,11 +128,7 @@ const state = (lock: Handle): object => {
   // isHeld first: it must be right before anything else was asked.
   const { isHeld } = lock;
   const { aborted, reason } = lock.signal;
-  const {
-    code,
-    reason: why,
-    message,
-  } = (aborted ? reason : {}) as { code?: string; reason?: string; message?: string };
+  const { code, reason: why } = (aborted ? reason : {}) as { code?: string; reason?: string };
   return { isHeld, aborted, code, reason: why, token: lock.fencingToken };
 };
 

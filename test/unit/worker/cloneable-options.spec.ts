@@ -8,7 +8,7 @@ import { cloneableOptions } from '../../../lib/worker/cloneable-options.js';
 import { startRenewalWorker } from '../../../lib/worker/worker-thread.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
-const copy = (options: LockConnectionOptions) => cloneableOptions(resolveConnection(options as object));
+const copy = (options: LockConnectionOptions) => cloneableOptions(resolveConnection(options));
 const secret = 'hunter2';
 
 describe('the options of a connection for its worker', () => {
