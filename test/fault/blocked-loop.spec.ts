@@ -1,12 +1,16 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { clusterKeySpace } from '../../lib/backends/redis/cluster/cluster-keys.js';
+import { ClusterGroup } from '../support/cluster-group.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { forkWorker } from '../support/worker.js';
 import { Outcome, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
 import { LockProcess, type LockProcessOptions, type LockState } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';
+import { expectNoLeftovers } from './support/leftovers.js';
 import { oneRedis } from './support/one-redis.js';
 import type { ServerView } from './support/server-view.js';
 
@@ -15,6 +19,20 @@ const WAIT = '15s';
 const lease = 2000;
 const watched = { lease, renew: true, renewFrom: 'worker' } as const;
 
+const files = mkdtempSync(join(tmpdir(), 'blocked-loop-'));
+afterAll(() => rmSync(files, { recursive: true }));
+
+/** Blocks the event loop of the process until `unblock`, whose result is what the process saw before its first await. */
+async function block(process: LockProcess): Promise<() => Promise<LockState>> {
+  const file = join(files, String(performance.now()));
+  const looked = process.call<LockState>('lookWhenThere', { as: 'lock', file });
+  await process.event('blocked');
+  return () => {
+    writeFileSync(file, '');
+    return looked;
+  };
+}
+
 describe('a process whose event loop is blocked, with a worker', () => {
   let redis: RedisServer;
   let view: ServerView;
@@ -22,17 +40,6 @@ describe('a process whose event loop is blocked, with a worker', () => {
 
   const start = (options: Partial<LockProcessOptions> = {}): Promise<LockProcess> =>
     LockProcess.start({ redis: redis.url, ...options });
-
-  /** Blocks the event loop of the process until `unblock`, whose result is what the process saw before its first await. */
-  async function block(process: LockProcess, name: string): Promise<() => Promise<LockState>> {
-    const file = join(redis.directory, `${name}:${performance.now()}`);
-    const looked = process.call<LockState>('lookWhenThere', { as: 'lock', file });
-    await process.event('blocked');
-    return () => {
-      writeFileSync(file, '');
-      return looked;
-    };
-  }
 
   /** The lease in Redis was made longer by so many ms since now. */
   async function extended(name: string, by: number): Promise<void> {
@@ -48,7 +55,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
     await using waiter = await Locker.to(redis.url);
     const { token } = await holder.acquire('lock', name, watched);
     resource.write(token);
-    const unblock = await block(holder, name);
+    const unblock = await block(holder);
     const next = new Outcome(waiter.acquire(name, { wait: '1m' }));
     await extended(name, 3 * lease);
     expect(await unblock()).toMatchObject({ isHeld: true, aborted: false });
@@ -71,7 +78,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
     await using waiter = await Locker.to(redis.url);
     const { token } = await holder.acquire('lock', name, watched);
     resource.write(token);
-    const unblock = await block(holder, name);
+    const unblock = await block(holder);
     const lock = await waiter.acquire(name, { wait: WAIT });
     expect(resource.write(lock.fencingToken)).toBe(true);
     const state = await unblock();
@@ -113,7 +120,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
       await until('another worker', async () => (await holder.call<number>('threads')) === 2);
       // It gets the locks that are held, and connects.
       await until('its connection', async () => (await clients()) === 3);
-      const unblock = await block(holder, name);
+      const unblock = await block(holder);
       await extended(name, 3 * lease);
       expect(await unblock()).toMatchObject({ isHeld: true, token });
       await holder.release('lock');
@@ -126,14 +133,14 @@ describe('a process whose event loop is blocked, with a worker', () => {
     const name = uniqueName();
     await using holder = await start({ commandTimeout: 300 });
     await holder.acquire('lock', name, { ...watched, lease: 4000 });
-    const unblock = await block(holder, name);
+    const unblock = await block(holder);
     const first = (await view.holder(name))!.expiry;
     redis.pause();
     await until('a renewal was due', () => Date.now() > first - 1700);
     redis.resume();
     await extended(name, 8000);
     expect(await unblock()).toMatchObject({ isHeld: true });
-    const again = await block(holder, name);
+    const again = await block(holder);
     const { expiry } = (await view.holder(name))!;
     redis.pause();
     await until('the end of the lease', () => Date.now() > expiry);
@@ -152,12 +159,12 @@ describe('a process whose event loop is blocked, with a worker', () => {
     const next = other.acquire('lock', name, { ...watched, wait: WAIT });
     await view.queued(name, 1);
     // The worker's renewal is due.
-    const unblock = await block(holder, name);
+    const unblock = await block(holder);
     await extended(name, 1);
     await Promise.all([unblock(), holder.release('lock')]);
     const { token: later } = await next;
     expect(later).toBeGreaterThan(token);
-    const held = await block(other, name);
+    const held = await block(other);
     await extended(name, 2 * lease);
     expect(await view.holder(name)).toMatchObject({ token: later });
     expect(await held()).toMatchObject({ isHeld: true });
@@ -189,4 +196,29 @@ describe('a process whose event loop is blocked, with a worker', () => {
     const list = (await view.redis.client('LIST')) as string;
     return list.split('\n').filter((line) => line !== '').length;
   }
+});
+
+describe('a process whose event loop is blocked, with a worker, in a cluster', () => {
+  expectNoLeftovers();
+
+  // Fault 28: I1, I3
+  it('keeps a lock whose slot moves to another node in that time', async () => {
+    const keys = clusterKeySpace('lock:');
+    const name = uniqueName();
+    const slot = keys.slotOf(name);
+    await using group = await ClusterGroup.start();
+    const owner = await group.ownerOf(slot);
+    const target = group.masters.find((master) => master !== owner)!;
+    await using holder = await LockProcess.start({ redis: '', cluster: group.masters.map(({ port }) => port) });
+    await holder.acquire('lock', name, watched);
+    const unblock = await block(holder);
+    await group.move(slot, target, async () => undefined);
+    const end = async (): Promise<number> =>
+      Number((await group.admin(target).get(keys.forLock(name)[0]))?.split(' ')[2] ?? 0);
+    const first = await until('the lock in its new place', end);
+    await until('the lease is longer', async () => (await end()) >= first + 3 * lease, 30_000);
+    expect(await unblock()).toMatchObject({ isHeld: true, aborted: false });
+    await holder.release('lock');
+    expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
+  });
 });

@@ -3,7 +3,7 @@ import { floor } from './floor.js';
 import { asyncMutex, noLock } from './in-process.js';
 import { nestRedlock, nestRedlockTuned } from './nest-redlock.js';
 import { withMetrics, withTraces } from './observed.js';
-import { ours, oursSent, oursStrict } from './ours.js';
+import { ours, oursSent, oursStrict, oursWorker } from './ours.js';
 import { oursQuorum, redlockQuorum, redlockQuorumTuned, semaphoreQuorum, semaphoreQuorumTuned } from './quorum.js';
 import { redisSemaphore } from './redis-semaphore.js';
 import { redlock4, redlock4Tuned } from './redlock4.js';
@@ -14,6 +14,7 @@ import { redlockUniversal, redlockUniversalTuned } from './redlock-universal.js'
 const onOneServer: readonly Driver[] = [
   ours,
   oursSent,
+  oursWorker,
   oursStrict,
   floor,
   redlock4,

@@ -48,6 +48,16 @@ export const oursSent: Driver = {
   open: (url, { lease }) => openModule({ redis: url, lease, release: 'sent' }),
 };
 
+export const oursWorker: Driver = {
+  name: 'nestjs-redis-lock, worker',
+  home: import.meta.url,
+  kind: 'ours',
+  settings: "renewFrom: 'worker'",
+  uncontendedOnly: true,
+  renews: true,
+  open: (url, { lease }) => openModule({ redis: url, lease, renewFrom: 'worker' }),
+};
+
 export const oursStrict: Driver = {
   name: 'nestjs-redis-lock, strict',
   home: import.meta.url,
