@@ -16,7 +16,7 @@ import { cloneableOptions } from './cloneable-options.js';
 /** The most time (ms) between two signs of life, and how many there are within `stallLimit` at least. */
 const longestSilence = 1_000;
 const signsWithinLimit = 4;
-/** Pauses (ms) before another worker takes the place of one that has died. */
+/** Pauses (ms) before another worker takes the place of one that has died: twice the last one, unless it lived for longer than the longest. */
 const shortestPause = 1_000;
 const longestPause = 60_000;
 
@@ -44,6 +44,7 @@ class WorkerThread implements RenewalWorker {
   private pulse: NodeJS.Timeout | undefined;
   private thread: Worker | undefined;
   private pause = shortestPause;
+  private begunAt = 0;
   private stopPause: (() => void) | undefined;
   private closed = false;
 
@@ -56,6 +57,7 @@ class WorkerThread implements RenewalWorker {
 
   /** Settles when the thread runs. @throws LockConfigurationError */
   start(): Promise<void> {
+    this.begunAt = systemClock.now();
     return inRoot(
       () =>
         new Promise((resolve, reject) => {
@@ -154,7 +156,7 @@ class WorkerThread implements RenewalWorker {
   private died(reason: unknown): void {
     this.thread = undefined;
     if (this.closed) return;
-    const { pause } = this;
+    const pause = systemClock.now() - this.begunAt > longestPause ? shortestPause : this.pause;
     this.pause = Math.min(2 * pause, longestPause);
     this.log.warn(workerLines.ended(textOf(reason), pause));
     this.stopPause = systemClock.timer(
