@@ -1,5 +1,6 @@
 import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { type Inspect, inspectCustom } from '../core/describe.js';
+import type { Activity } from '../core/activity.js';
 import { Hidden } from '../core/hidden.js';
 import type { BackendCapabilities, LockBackend } from '../core/lock-backend.js';
 import type { CallOptions } from '../core/caller.js';
@@ -177,9 +178,14 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     return health.report(this.isClosing ? undefined : check);
   }
 
+  /** What operators see. */
+  get activity(): Activity {
+    return this.parts.reveal().client.activity;
+  }
+
   /** The doctor reports a finding to operators, too. */
   found(finding: LockFinding): void {
-    this.parts.reveal().client.activity.found(finding);
+    this.activity.found(finding);
   }
 
   onModuleDestroy(): void {

@@ -22,6 +22,8 @@ export interface WaitedForLock {
   readonly label: string | undefined;
   /** Who holds the lock, as of the last reply. Undefined when that is not known. */
   readonly holder: LockHolder | undefined;
+  /** What the callers hold while they wait: of the one among them that has waited longest. */
+  readonly inside: readonly string[];
 }
 
 /** A lock that a process holds. Times in ms. */

@@ -16,6 +16,7 @@ import { LiveLocks, type LiveWaits } from './live-locks.js';
 import type { LocalQueue } from './local-queue.js';
 import type { LockBackend } from './lock-backend.js';
 import type { LockFinding } from './lock-finding.js';
+import type { LockHandle } from './lock-handle.js';
 import type { LockLog } from './lock-log.js';
 import type { Observation } from './observation.js';
 import { activityLines, viewRefusals } from './views.messages.js';
@@ -51,6 +52,8 @@ export interface ActivityHost {
   counts(): { readonly held: number; readonly waiting: number };
   holds(): Iterable<Hold>;
   queues(): Iterable<LocalQueue>;
+  /** True for a lock of this client. */
+  isOwn(handle: LockHandle): boolean;
 }
 
 /** What the processes of a fleet tell. */
@@ -79,15 +82,25 @@ export class Activity {
   private stopTimer: (() => void) | undefined;
   private isStopped = false;
 
-  constructor(private readonly host: ActivityHost) {
+  /** Hidden: loggers reach this object from a connection, and its host has the id of the client. */
+  readonly #host: ActivityHost;
+
+  constructor(host: ActivityHost) {
+    this.#host = host;
     const { clock, observation } = host;
     this.live = new LiveLocks({
       observation,
       now: () => clock.now(),
       holds: () => host.holds(),
       queues: () => host.queues(),
+      isOwn: (handle) => host.isOwn(handle),
     });
     this.sampledAt = clock.now();
+  }
+
+  /** True while it tells other processes. */
+  get isStarted(): boolean {
+    return this.stopTimer !== undefined && !this.isStopped;
   }
 
   /** Samples and reports from now on, until `stop`. */
@@ -103,7 +116,7 @@ export class Activity {
   }
 
   lost({ name: key, fencingToken, lost, options }: Hold): void {
-    const { name, where: method, label } = this.host.observation.subjectOf(key, options);
+    const { name, where: method, label } = this.#host.observation.subjectOf(key, options);
     this.remember({ type: 'lost', at: this.now, key, name, fencingToken, lost: lost!.reason, method, label });
   }
 
@@ -114,7 +127,7 @@ export class Activity {
 
   /** What this process would tell now. */
   async own(): Promise<ProcessActivity> {
-    const { host } = this;
+    const host = this.#host;
     const waits = await this.sample();
     const { client, host: name, pid } = originOf(host.id);
     const now = this.now;
@@ -134,7 +147,7 @@ export class Activity {
 
   /** @param processes how many at most, those with the longest waits */
   async fleet(processes: number): Promise<FleetActivity> {
-    const { backend } = this.host;
+    const { backend } = this.#host;
     if (!backend.reports) throw viewRefusals.notProvided('The activity of the fleet');
     const { total, reports } = await backend.reports(processes);
     return {
@@ -147,33 +160,33 @@ export class Activity {
   }
 
   private get now(): number {
-    return this.host.clock.now();
+    return this.#host.clock.now();
   }
 
   /** In no request's async context. Never rejects. */
   private async turn(): Promise<void> {
     const begin = performance.now();
-    if (this.host.counts().waiting > 0 || this.waits !== noWaits) await this.sample();
+    if (this.#host.counts().waiting > 0 || this.waits !== noWaits) await this.sample();
     const took = performance.now() - begin;
     if (!this.isStopped && this.now - this.reportedAt >= reportPause) await this.report();
     this.arm(Math.max(samplePause, took / share));
   }
 
   private arm(pause: number): void {
-    if (!this.isStopped) this.stopTimer = this.host.clock.timer(pause, () => void this.turn(), true);
+    if (!this.isStopped) this.stopTimer = this.#host.clock.timer(pause, () => void this.turn(), true);
   }
 
   private async sample(): Promise<LiveWaits> {
     const now = this.now;
-    this.waits = this.host.counts().waiting > 0 ? await this.live.waits(most) : noWaits;
+    this.waits = this.#host.counts().waiting > 0 ? await this.live.waits(most) : noWaits;
     this.hot.add(now, this.waits.callers, Math.max(0, Math.min(now - this.sampledAt, reportPause)));
     this.sampledAt = now;
     return this.waits;
   }
 
   private async report(): Promise<void> {
-    const { backend, log, connection } = this.host;
-    const { held, waiting: callers } = this.host.counts();
+    const { backend, log, connection } = this.#host;
+    const { held, waiting: callers } = this.#host.counts();
     const isSilent = held + callers + this.incidents.length + this.findings.length === 0;
     if (!backend.report || (isSilent && this.hot.isEmpty && this.reported === undefined)) return;
     const activity = await this.own();
@@ -215,7 +228,7 @@ export class Activity {
   private readonly onForceRelease = (message: unknown): void => {
     const { by, key, name, holders, actor, reason } = message as ForceReleased;
     // Of this client: others in the process tell of theirs.
-    if (by.client !== originOf(this.host.id).client) return;
+    if (by.client !== originOf(this.#host.id).client) return;
     const [holder] = holders;
     const { method, label, fencingToken } = holder ?? { method: undefined, label: undefined, fencingToken: undefined };
     this.remember({ type: 'forced', at: this.now, key, name, fencingToken, method, label, actor, reason });
@@ -233,7 +246,7 @@ function subjectsOf({ contended, long, hot, incidents, findings }: ProcessActivi
     long.first.map(({ fencingToken }) => fencingToken),
     hot.first.map(({ name }) => name),
     incidents.first.length,
-    findings.first.length,
+    findings.first.filter(({ remark }) => !remark).length,
   ];
   return lists.flat().some(Boolean) ? JSON.stringify(lists) : undefined;
 }

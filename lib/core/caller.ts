@@ -2,6 +2,7 @@ import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
 import { callerOf } from './describe.js';
 import type { LinkedListMember } from './linked-list.js';
+import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
 import type { ResolvedLockOptions } from './options.js';
 import { inRoot } from './root-context.js';
@@ -36,6 +37,8 @@ export class Caller implements LinkedListMember<Caller> {
     readonly reject: (reason: unknown) => void,
     /** What subscribers see of this call; undefined when none wants to know. */
     readonly request: LockAcquireContext | undefined,
+    /** The locks that it is inside of; undefined outside of all. */
+    readonly around: FlowNode | undefined,
   ) {
     this.calledAt = options.calledAt ?? clock.now();
   }

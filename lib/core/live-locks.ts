@@ -3,12 +3,16 @@ import type { LockSubject } from '../diagnostics/channels.js';
 import type { HeldLock, Listed, WaitedForLock } from './activity-record.js';
 import type { Hold } from './hold.js';
 import type { LocalQueue } from './local-queue.js';
+import { type FlowNode, handlesOf } from './lock-flow.js';
+import type { LockHandle } from './lock-handle.js';
 import type { Observation } from './observation.js';
 
 /** Milliseconds of work after which other work gets a turn. */
 const turn = 2;
 /** Entries between two looks at the clock. */
 const stride = 64;
+/** Names that a waiting caller is shown to hold. */
+const mostInside = 3;
 
 /** What it needs from its client. */
 export interface LiveLocksHost {
@@ -16,6 +20,7 @@ export interface LiveLocksHost {
   now(): number;
   holds(): Iterable<Hold>;
   queues(): Iterable<LocalQueue>;
+  isOwn(handle: LockHandle): boolean;
 }
 
 /** Calls `each` with every item, a few at a time: a process may hold a million locks. */
@@ -61,26 +66,30 @@ export interface LiveWaits {
 
 /** Reads the live state of a client for people. It sends nothing, and no lock waits for it. */
 export class LiveLocks {
-  constructor(private readonly host: LiveLocksHost) {}
+  /** Hidden, as in Activity. */
+  readonly #host: LiveLocksHost;
+
+  constructor(host: LiveLocksHost) {
+    this.#host = host;
+  }
 
   /** @param most names, the longest wait first */
   async waits(most: number): Promise<LiveWaits> {
-    const { host } = this;
+    const host = this.#host;
     const now = host.now();
     const byKey = new Map<string, WaitedForLock>();
     const callers = new Map<string, number>();
     await inTurns(host.queues(), (queue) => {
       const found = queue.waitingHere;
       if (!found) return;
-      const { first, holder } = found;
+      const { count, first, nested, holder } = found;
       const subject = host.observation.subjectOf(queue.name, first.options);
-      callers.set(subject.name, (callers.get(subject.name) ?? 0) + found.callers);
-      // A name has several queues where each caller waits for itself: readers, permits, strict fairness.
-      const known = byKey.get(queue.name);
+      callers.set(subject.name, (callers.get(subject.name) ?? 0) + count);
       const longest = Math.floor(now - first.calledAt);
-      const count = found.callers + (known?.callers ?? 0);
-      if (known && known.longest >= longest) byKey.set(queue.name, { ...known, callers: count });
-      else byKey.set(queue.name, { ...partyOf(subject), callers: count, longest, holder });
+      const inside = this.keysOf(nested?.around);
+      const lock = { ...partyOf(subject), callers: count, longest, holder, inside };
+      const known = byKey.get(queue.name);
+      byKey.set(queue.name, known ? together(known, lock) : lock);
     });
     const largest = new Largest<WaitedForLock>(most);
     for (const lock of byKey.values()) largest.add(lock.longest, () => lock);
@@ -92,19 +101,28 @@ export class LiveLocks {
    * @param isMeant of a hold of this age (ms)
    */
   async holds(most: number, isMeant: (hold: Hold, age: number) => boolean = () => true): Promise<Listed<HeldLock>> {
-    const now = this.host.now();
+    const now = this.#host.now();
     const largest = new Largest<HeldLock>(most);
-    await inTurns(this.host.holds(), (hold) => {
+    await inTurns(this.#host.holds(), (hold) => {
       const age = now - hold.acquiredAt;
       if (hold.isUsed && !hold.lost && isMeant(hold, age)) largest.add(age, () => this.describe(hold, age, now));
     });
     return largest.listed;
   }
 
+  /** What a waiting caller holds. */
+  private keysOf(around: FlowNode | undefined): readonly string[] {
+    const keys: string[] = [];
+    for (const handle of handlesOf(around)) {
+      if (keys.length < mostInside && this.#host.isOwn(handle) && !keys.includes(handle.key)) keys.push(handle.key);
+    }
+    return keys;
+  }
+
   private describe(hold: Hold, age: number, now: number): HeldLock {
     const { name, options, fencingToken, lease, validUntil } = hold;
     return {
-      ...partyOf(this.host.observation.subjectOf(name, options)),
+      ...partyOf(this.#host.observation.subjectOf(name, options)),
       fencingToken,
       heldFor: Math.floor(age),
       lease,
@@ -112,6 +130,13 @@ export class LiveLocks {
       maxHold: options.maxHold === Number.POSITIVE_INFINITY ? undefined : options.maxHold,
     };
   }
+}
+
+/** A name has several queues where each caller waits for itself: readers, permits, strict fairness. */
+function together(one: WaitedForLock, other: WaitedForLock): WaitedForLock {
+  const [first, second] = one.longest >= other.longest ? [one, other] : [other, one];
+  const inside = first.inside.length > 0 ? first.inside : second.inside;
+  return { ...first, callers: one.callers + other.callers, inside };
 }
 
 const partyOf = ({ key, name, kind, where: method, label }: LockSubject) => ({ key, name, kind, method, label });

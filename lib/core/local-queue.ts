@@ -8,6 +8,7 @@ import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
 import { exclusive, type LockBackend, type LockDemand, type PresentHolder, type ReleaseReply } from './lock-backend.js';
+import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
 import type { Observation } from './observation.js';
 import { refusals } from './refusals.js';
@@ -37,6 +38,15 @@ export interface LocalQueueHost {
   holdLost(hold: Hold): void;
   /** From now on only the claim's release is sent. */
   claimEnded(queue: LocalQueue, claim: Claim): void;
+}
+
+export interface WaitingCallers {
+  readonly count: number;
+  /** The one that waits longest. */
+  readonly first: Caller;
+  /** Of those that are inside other locks, the one that waits longest. */
+  readonly nested: Caller | undefined;
+  readonly holder: LockHolder | undefined;
 }
 
 /**
@@ -83,17 +93,18 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const { counted, options } of this.callers) if (counted) yield options;
   }
 
-  /** How many callers wait behind others, and the one that waits longest. Undefined when none does. */
-  get waitingHere():
-    { readonly callers: number; readonly first: Caller; readonly holder: LockHolder | undefined } | undefined {
-    let callers = 0;
+  /** The callers that wait behind others. Undefined when none does. */
+  get waitingHere(): WaitingCallers | undefined {
+    let count = 0;
     let first: Caller | undefined;
+    let nested: Caller | undefined;
     for (const caller of this.callers) {
       if (!caller.counted) continue;
-      callers++;
+      count++;
       if (!first || caller.calledAt < first.calledAt) first = caller;
+      if (caller.around && (!nested || caller.calledAt < nested.calledAt)) nested = caller;
     }
-    return first && { callers, first, holder: this.holder };
+    return first && { count, first, nested, holder: this.holder };
   }
 
   get isEmpty(): boolean {
@@ -103,10 +114,11 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /**
    * Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal.
    * @param request what subscribers see of the call
+   * @param around the locks that the caller is inside of
    */
-  join(options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {
+  join(options: CallOptions, request?: LockAcquireContext, around?: FlowNode): Promise<LockHandle> {
     return new Promise((settle, reject) => {
-      const caller = new Caller(options, this.host.clock, settle, reject, request);
+      const caller = new Caller(options, this.host.clock, settle, reject, request, around);
       if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(caller);
       const { claim } = this;
       if (claim) {

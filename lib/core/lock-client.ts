@@ -11,7 +11,7 @@ import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock } from './lock.js';
 import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
 import { type CallOptions } from './caller.js';
-import { findHandle, findLock, runInFlow, runInFlowOfAll } from './lock-flow.js';
+import { findHandle, findLock, flowAround, runInFlow, runInFlowOfAll } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf, assertLockName } from './lock-key.js';
 import { assertCovers } from './lock-demand.js';
@@ -121,6 +121,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       counts: () => this.counts,
       queues: () => this.everyQueue(),
       holds: () => this.renewal.holds,
+      isOwn: (handle) => LockHandle.isOf(handle, this),
     });
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
     this.freeWaits = new FreeWaits({ clock, holdersOf: (name) => this.views.holdersOf(name) });
@@ -325,7 +326,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   private join(name: string, options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {
-    return inRoot(() => this.queueFor(name, options).join(options, request));
+    const around = flowAround();
+    return inRoot(() => this.queueFor(name, options).join(options, request, around));
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {

@@ -7,7 +7,7 @@ import type { MultiLock } from './multi-lock.js';
  * A flow is everything that runs inside a hold, directly or through awaits. It is a chain of the holds around the running code, innermost
  * first, carried by the async context. The chain is immutable: concurrent branches cannot disturb it.
  */
-interface FlowNode {
+export interface FlowNode {
   readonly handle: LockHandle;
   /** What it was taken as: the handle itself, or the lock of several names that it belongs to. */
   readonly whole: Lock;
@@ -44,6 +44,14 @@ export function findHandle(matches: (handle: LockHandle) => boolean): LockHandle
 /** The innermost lock of the running flow that has not ended and meets the condition, with all names that it was taken with. */
 export function findLock(matches: (handle: LockHandle) => boolean): Lock | undefined {
   return findNode(matches)?.whole;
+}
+
+/** The chain of the running flow: what a caller that waits is inside of. Undefined outside of all locks. */
+export const flowAround = (): FlowNode | undefined => flow.getStore();
+
+/** The holds of a chain that have not ended, innermost first. */
+export function* handlesOf(chain: FlowNode | undefined): Iterable<LockHandle> {
+  for (let node = chain; node; node = node.outer) if (node.handle.lasts) yield node.handle;
 }
 
 /** The locks around the running code that have not ended, innermost first; several names that were taken together are one. */

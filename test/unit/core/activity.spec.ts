@@ -205,6 +205,27 @@ describe('the activity of a process', () => {
     expect(fleet.log.lines).toEqual([]);
   });
 
+  it('tells mistakes that the doctor found, and for a remark alone sends nothing', async () => {
+    const fleet = new Fleet();
+    const a = await fleet.join();
+    a.activity.found({ code: 'LOCK_DOCTOR_PERSISTENCE', message: 'remark', remark: true });
+    await fleet.clock.advance(60_000);
+    expect(fleet.reports).toEqual([]);
+    a.activity.found({ code: 'LOCK_DOCTOR_EVICTION', message: 'x'.repeat(1_000) });
+    await fleet.clock.advance(10_000);
+    expect(fleet.last.findings.first.map(({ message }) => message)).toEqual(['remark', 'x'.repeat(400)]);
+  });
+
+  it('says what a caller holds while it waits', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('invoice');
+    const scope = await b.enter('report', resolveOptions({}, lockDefaults));
+    void scope.run(() => b.take('invoice', forEver));
+    await fleet.clock.advance(6_000);
+    expect(fleet.last.contended.first).toMatchObject([{ key: 'invoice', inside: ['report'] }]);
+  });
+
   it('ends with the client', async () => {
     const fleet = new Fleet();
     const a = await fleet.join();
