@@ -18,6 +18,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^nestjs-redis-lock/testing$': '<rootDir>/lib/testing/index.ts',
     '^nestjs-redis-lock/backend$': '<rootDir>/conformance/index.ts',
     '^nestjs-redis-lock/client$': '<rootDir>/lib/client/index.ts',
+    '^nestjs-redis-lock/console$': '<rootDir>/lib/console/index.ts',
     '^nestjs-redis-lock/otel$': '<rootDir>/lib/otel/index.ts',
     '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/prometheus/index.ts',
     '^nestjs-redis-lock/terminus$': '<rootDir>/lib/terminus/index.ts',

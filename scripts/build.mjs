@@ -18,6 +18,7 @@ export const ENTRIES = {
   index: 'lib/index',
   testing: 'lib/testing/index',
   backend: 'conformance/index',
+  console: 'lib/console/index',
   otel: 'lib/otel/index',
   client: 'lib/client/index',
   prometheus: 'lib/prometheus/index',

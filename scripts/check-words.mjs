@@ -29,6 +29,7 @@ const EXCEPT = [
   'docs/messages.md',
   'docs/performance.tables.md',
   'lib/backends/redis/scripts.generated.ts',
+  'lib/console/page.generated.ts',
   'scripts/check-words.mjs',
   'test/unit/docs/words.spec.ts',
 ];

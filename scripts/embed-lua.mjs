@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writePage } from './embed-page.mjs';
 import { root } from './run.mjs';
 
 const INCLUDE = /^[ \t]*--[ \t]*include:[ \t]*(\S+)[ \t]*$/gm;
@@ -119,8 +120,9 @@ export function generate(directory) {
   return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
 }
 
-/** Writes the module where it is not what the scripts say. Called before anything compiles lib. */
+/** Writes the module where it is not what the scripts say, and the one of the console's page. Called before anything compiles lib. */
 export function writeScripts() {
+  writePage();
   const directory = join(root, 'lib', 'backends', 'redis');
   const target = join(directory, 'scripts.generated.ts');
   const text = generate(join(directory, 'scripts'));

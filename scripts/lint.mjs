@@ -17,6 +17,7 @@ const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts'].fi
 /** @type {Record<string, string[]>} */
 const STEPS = {
   types: [tool('typescript', 'bin', 'tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', 'dist/.types'],
+  page: [tool('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, 'lib', 'console', 'page')],
   format: [
     ...[tool('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn'],
     ...['--cache', '--cache-location', 'dist/.format', '--cache-strategy', 'content', '.'],

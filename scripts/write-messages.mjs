@@ -32,6 +32,7 @@ const rooms = [
   'leader',
   'terminus',
   'prometheus',
+  'console',
   'testing',
 ];
 

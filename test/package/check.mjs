@@ -80,6 +80,7 @@ const PROGRAMS = /** @type {const} */ ([
   ['messages.js', 'locked messages and jobs', 'locks messages, jobs and providers of each message'],
   ['health.js', 'healthy, and impaired after a loss', 'responds on a health route of Terminus'],
   ['metrics.js', 'measured', 'measures with prom-client'],
+  ['console.js', 'seen and released', 'shows and releases locks by the console'],
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
 ]);
 

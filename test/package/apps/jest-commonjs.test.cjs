@@ -4,6 +4,7 @@ test.each([
   ['nestjs-redis-lock/testing', /dist[\\/]cjs[\\/]testing\.js$/],
   ['nestjs-redis-lock/backend', /dist[\\/]cjs[\\/]backend\.js$/],
   ['nestjs-redis-lock/client', /dist[\\/]cjs[\\/]client\.js$/],
+  ['nestjs-redis-lock/console', /dist[\\/]cjs[\\/]console\.js$/],
   ['nestjs-redis-lock/otel', /dist[\\/]cjs[\\/]otel\.js$/],
   ['nestjs-redis-lock/prometheus', /dist[\\/]cjs[\\/]prometheus\.js$/],
   ['nestjs-redis-lock/terminus', /dist[\\/]cjs[\\/]terminus\.js$/],

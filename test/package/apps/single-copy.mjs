@@ -14,7 +14,7 @@ function isThere(name) {
   }
 }
 
-for (const subpath of ['', '/client', '/testing', '/backend', ...Object.keys(peers)]) {
+for (const subpath of ['', '/client', '/console', '/testing', '/backend', ...Object.keys(peers)]) {
   if (subpath in peers && !isThere(peers[subpath])) continue;
   const path = `nestjs-redis-lock${subpath}`;
   const imported = await import(path);

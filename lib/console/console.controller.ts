@@ -1,0 +1,93 @@
+import { Controller, Get, Inject, Post, Req, Res, type Type, UseGuards } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { ResolvedConsoleOptions } from './console.options.js';
+import { LockConsole, type ConsoleRequest, type ConsoleReply } from './lock-console.js';
+import { page } from './page.generated.js';
+
+/** Nothing from elsewhere, no code in the page itself, and no page around it. It takes the place of the application's own policy. */
+const headers = {
+  'content-security-policy': [
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:",
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  ].join('; '),
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+} as const;
+
+/**
+ * The controller of one console. Each has a class of its own: Nest keeps routes and guards at the class.
+ * It writes its answers itself, so that interceptors, filters and serializers of the application change none of them.
+ */
+export function consoleController({ path, version, guards, forceRelease }: ResolvedConsoleOptions): Type {
+  class LockConsoleController {
+    constructor(
+      @Inject(LockConsole) private readonly console: LockConsole,
+      @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    ) {}
+
+    /** To the page, relative to the address that the browser knows: a proxy in front may have removed a prefix. */
+    @Get()
+    root(@Req() request: ConsoleRequest, @Res() response: unknown): void {
+      const [address = ''] = (request.originalUrl ?? request.url).split('?');
+      const location = address.endsWith('/') ? 'live' : `${address.split('/').at(-1)}/live`;
+      this.send(response, { status: 302, type: 'text/plain; charset=utf-8', body: '' }, { location });
+    }
+
+    @Get('live')
+    html(@Res() response: unknown): void {
+      this.send(response, { status: 200, type: 'text/html; charset=utf-8', body: page.html });
+    }
+
+    @Get('app.js')
+    script(@Res() response: unknown): void {
+      this.send(response, { status: 200, type: 'text/javascript; charset=utf-8', body: page.script });
+    }
+
+    @Get('app.css')
+    style(@Res() response: unknown): void {
+      this.send(response, { status: 200, type: 'text/css; charset=utf-8', body: page.style });
+    }
+
+    @Get('api/overview')
+    async overview(@Req() request: ConsoleRequest, @Res() response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.overview(request));
+    }
+
+    @Get('api/lock')
+    async lock(@Req() request: ConsoleRequest, @Res() response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.lock(request));
+    }
+
+    async release(request: ConsoleRequest, response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.release(request));
+    }
+
+    private sendJson(response: unknown, { status, body }: ConsoleReply): void {
+      this.send(response, { status, type: 'application/json; charset=utf-8', body: JSON.stringify(body) });
+    }
+
+    private send(
+      response: unknown,
+      { status, type, body }: { status: number; type: string; body: string },
+      more: Readonly<Record<string, string>> = {},
+    ): void {
+      const { httpAdapter } = this.host;
+      for (const [name, value] of Object.entries({ ...headers, ...more, 'content-type': type }))
+        httpAdapter.setHeader(response, name, value);
+      httpAdapter.reply(response, body, status);
+    }
+  }
+  if (forceRelease) {
+    const { prototype } = LockConsoleController;
+    const method = Object.getOwnPropertyDescriptor(prototype, 'release')!;
+    Req()(prototype, 'release', 0);
+    Res()(prototype, 'release', 1);
+    Post('api/release')(prototype, 'release', method);
+    UseGuards(...forceRelease.guards)(prototype, 'release', method);
+  }
+  Controller({ path, version })(LockConsoleController);
+  UseGuards(...guards)(LockConsoleController);
+  return LockConsoleController;
+}

@@ -1,0 +1,94 @@
+import type { CanActivate, ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
+import { readOptions } from '../core/options.js';
+import { consoleRefusals as refusals } from './console.messages.js';
+
+/** Guards of the application: classes, whose dependencies Nest injects, or instances. Or 'none', written out. */
+export type LockConsoleGuards = ReadonlyArray<Type<CanActivate> | CanActivate> | 'none';
+
+/** What a text on the page is: the name of a lock, or the label of a call. */
+export type LockConsoleText = 'name' | 'label';
+
+export interface LockConsoleOptions {
+  /**
+   * Where the console is, behind the global prefix and version of the application.
+   * @default 'locks'
+   */
+  path?: string | undefined;
+  /** Who may look. Every route is behind these guards: the page, its files, and what it reads. */
+  guards: LockConsoleGuards;
+  /** The modules with the providers that the guards need. */
+  imports?: ModuleMetadata['imports'];
+  /** As of `@Controller({ version })`. */
+  version?: ControllerOptions['version'];
+  /**
+   * The names of the connections to show.
+   * @default all connections of the application
+   */
+  connections?: readonly string[] | undefined;
+  /**
+   * Who may release locks by force, beside `guards`, and who that is: `actor` is written to the log.
+   * @default no one: the console is read-only
+   */
+  forceRelease?: LockConsoleForceRelease | undefined;
+  /**
+   * Changes texts that may contain personal data before they leave the process, such as `(name) => name.replace(/[^@:]+@/, '…@')`.
+   * Labels, too. A lock is still found by its real name.
+   * @default the texts as they are
+   */
+  redact?: ((text: string, what: LockConsoleText) => string) | undefined;
+}
+
+export interface LockConsoleForceRelease {
+  /** Checked after the guards of the console. 'none': who may look may release. */
+  guards: LockConsoleGuards;
+  /** The person of this request, such as `(request) => request.user.email`. 1 to 200 characters. */
+  actor: (request: never) => string;
+}
+
+type GuardList = ReadonlyArray<Type<CanActivate> | CanActivate>;
+
+/** The options, checked and with their defaults. */
+export interface ResolvedConsoleOptions {
+  readonly path: string;
+  readonly guards: GuardList;
+  readonly version: ControllerOptions['version'];
+  readonly imports: NonNullable<ModuleMetadata['imports']>;
+  readonly connections: readonly string[] | undefined;
+  readonly forceRelease: { readonly guards: GuardList; readonly actor: (request: never) => unknown } | undefined;
+  readonly redact: (text: string, what: LockConsoleText) => string;
+}
+
+/** @throws LockConfigurationError */
+export function resolveConsoleOptions(options: unknown): ResolvedConsoleOptions {
+  const given = readOptions('options', options, [
+    ...(['path', 'guards', 'imports', 'version', 'connections', 'forceRelease', 'redact'] as const),
+  ]) as Partial<LockConsoleOptions>;
+  const { path = 'locks', connections, redact = (text) => text, forceRelease, imports = [], version } = given;
+  if (typeof path !== 'string') throw refusals.noPath(path);
+  if (typeof redact !== 'function') throw refusals.noFunction('redact', redact);
+  const isList = connections === undefined || (Array.isArray(connections) && connections.length > 0);
+  if (!isList || connections?.some((name) => typeof name !== 'string')) throw refusals.noConnections(connections);
+  return {
+    path,
+    guards: guardsOf('guards', given.guards),
+    version,
+    imports,
+    connections,
+    forceRelease: forceRelease === undefined ? undefined : resolveForceRelease(forceRelease),
+    redact,
+  };
+}
+
+function resolveForceRelease(options: unknown): ResolvedConsoleOptions['forceRelease'] {
+  const { guards, actor } = readOptions('forceRelease', options, ['guards', 'actor']);
+  if (typeof actor !== 'function') throw refusals.noFunction('forceRelease.actor', actor);
+  return { guards: guardsOf('forceRelease.guards', guards), actor: actor as LockConsoleForceRelease['actor'] };
+}
+
+function guardsOf(option: string, given: unknown): GuardList {
+  if (given === 'none') return [];
+  const isGuard = (guard: unknown): boolean =>
+    typeof guard === 'function' || typeof (guard as Partial<CanActivate> | null)?.canActivate === 'function';
+  if (!Array.isArray(given) || given.length === 0 || !given.every(isGuard)) throw refusals.noGuards(option, given);
+  return given as GuardList;
+}

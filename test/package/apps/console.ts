@@ -1,0 +1,78 @@
+import 'reflect-metadata';
+import { type CanActivate, type ExecutionContext, Injectable, Module, Global } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { type NestFastifyApplication, FastifyAdapter } from '@nestjs/platform-fastify';
+import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { LockConsoleModule } from 'nestjs-redis-lock/console';
+
+/** The console of an application, on Express and on Fastify. */
+@Injectable()
+class Words {
+  readonly ops = 'let me in';
+}
+
+@Global()
+@Module({ providers: [Words], exports: [Words] })
+class WordsModule {}
+
+@Injectable()
+class OpsGuard implements CanActivate {
+  constructor(private readonly words: Words) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    return headers['x-word'] === this.words.ops;
+  }
+}
+
+@Module({
+  imports: [
+    WordsModule,
+    RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' }),
+    LockConsoleModule.forRoot({
+      path: 'ops/locks',
+      guards: [OpsGuard],
+      forceRelease: {
+        guards: [OpsGuard],
+        actor: (request: { headers: Record<string, string> }) => request.headers['x-person'] ?? '',
+      },
+    }),
+  ],
+})
+class AppModule {}
+
+async function check(adapter?: FastifyAdapter): Promise<void> {
+  const app = adapter
+    ? await NestFactory.create<NestFastifyApplication>(AppModule, adapter, { logger: false })
+    : await NestFactory.create(AppModule, { logger: false });
+  await app.listen(0, '127.0.0.1');
+  const url = `${await app.getUrl()}/ops/locks`;
+  const headers = { 'x-word': 'let me in', 'x-person': 'ann', connection: 'close' };
+  const statuses = await Promise.all(
+    ['live', 'app.js', 'app.css', 'api/overview'].map(
+      async (path) => (await fetch(`${url}/${path}`, { headers })).status,
+    ),
+  );
+  if (statuses.some((status) => status !== 200)) throw new Error(statuses.join());
+  if ((await fetch(`${url}/live`, { headers: { connection: 'close' } })).status !== 403) throw new Error('let in');
+  const name = `console:${process.pid}`;
+  const lock = await app.get(RedisLockService).acquire(name);
+  const reply = await fetch(`${url}/api/release`, {
+    method: 'POST',
+    headers: { ...headers, 'x-lock-console': '1', 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+    body: JSON.stringify({ name, typed: name, fencingToken: lock.fencingToken, reason: 'check' }),
+  });
+  if (reply.status !== 200 || lock.isHeld) throw new Error(`${reply.status} ${await reply.text()}`);
+  await app.close();
+}
+
+async function main(): Promise<void> {
+  await check();
+  await check(new FastifyAdapter());
+  console.log('seen and released');
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});
