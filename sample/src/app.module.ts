@@ -2,6 +2,7 @@ import { type DynamicModule, Module, ValidationPipe } from '@nestjs/common';
 import { APP_PIPE } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { RedisLockModule } from 'nestjs-redis-lock';
+import { lockConsole } from './console.module.js';
 import { databaseOptions } from './database.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health.module.js';
@@ -22,6 +23,7 @@ export class AppModule {
         TicketsModule.forRoot(settings),
         ReportsModule.forRoot(settings),
         HealthModule,
+        ...(settings.opsPassword === undefined ? [] : [lockConsole(settings.opsPassword)]),
       ],
       controllers: [MetricsController],
       // `transform` also makes a request without a body an empty DTO.

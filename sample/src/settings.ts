@@ -19,6 +19,8 @@ export interface Settings {
   readonly leaseMs: number;
   /** Milliseconds between two reports of the leader. */
   readonly reportMs: number;
+  /** What opens the console of the locks; without it there is none. */
+  readonly opsPassword: string | undefined;
 }
 
 /** @throws Error naming the variable that is wrong: a sale that starts with the wrong guard is worse than none. */
@@ -35,6 +37,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     paymentMs: readNumber('PAYMENT_MS', env.PAYMENT_MS, 600_000),
     leaseMs: readNumber('LEASE_MS', env.LEASE_MS, 600_000) ?? 30_000,
     reportMs: readNumber('REPORT_MS', env.REPORT_MS, 3_600_000) ?? 60_000,
+    opsPassword: env.OPS_PASSWORD || undefined,
   };
 }
 

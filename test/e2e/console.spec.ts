@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { sharedRedisUrl } from '../support/redis-server.js';
+import { SampleProcess } from '../support/sample-process.js';
+
+if (chromiumPath === undefined) console.warn('SKIPPED: the console in a browser (Debian package chromium)');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const password = 'let me in';
+
+(chromiumPath === undefined ? describe.skip : describe)('the console of the sample, in a browser', () => {
+  let browser: Browser;
+  let directory: string;
+  let env: NodeJS.ProcessEnv;
+  let here: SampleProcess;
+  let there: SampleProcess;
+  /** What the browser complains about, such as a breach of the policy. */
+  const complaints: string[] = [];
+  const pages: Page[] = [];
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'console-'));
+    // Payments that last until the test ends: a buyer holds the lock, and the others wait.
+    env = {
+      REDIS_URL: sharedRedisUrl(),
+      DATABASE_FILE: join(directory, 'sale.sqlite'),
+      PAYMENT_MS: '600000',
+      OPS_PASSWORD: password,
+    };
+    [here, there] = [await SampleProcess.start(env), await SampleProcess.start(env)];
+    browser = await openBrowser();
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    for (const process of [here, there]) await process[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  afterEach(async () => {
+    await Promise.all(pages.splice(0).map((page) => page.context().close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  async function open({ url }: SampleProcess = here, options: BrowserContextOptions = {}): Promise<Page> {
+    // Scripts of the test, such as axe, are not the page's.
+    const context = await browser.newContext({
+      httpCredentials: { username: 'ann', password },
+      bypassCSP: true,
+      ...options,
+    });
+    const page = await context.newPage();
+    pages.push(page);
+    page.on('pageerror', ({ message }) => complaints.push(message));
+    page.on('console', (message) => {
+      if (/policy|refused to/i.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(`${url}/locks`);
+    await page.locator('#live[data-state=live]').waitFor();
+    return page;
+  }
+
+  /** An event with buyers: the first one pays, and the others wait. */
+  async function sale(buyers: number): Promise<{ lock: string }> {
+    const id = `gig-${randomUUID().slice(0, 8)}`;
+    await here.request('PUT', `/events/${id}`, { capacity: 100 });
+    for (let buyer = 0; buyer < buyers; buyer++) {
+      const process = buyer % 2 === 0 ? here : there;
+      // Those that still wait when the test ends are cut off.
+      process.request('POST', `/events/${id}/tickets`, {}).catch(() => undefined);
+    }
+    return { lock: `event:${id}` };
+  }
+
+  const rowOf = (page: Page, lock: string) => page.locator('#contended-rows tr', { hasText: lock });
+
+  it('asks for the password, and shows nothing without it', async () => {
+    for (const route of ['', '/live', '/app.js', '/api/overview']) {
+      const response = await fetch(`${here.url}/locks${route}`);
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toContain('Basic');
+    }
+  });
+
+  it('shows a queue as it appears, and a release by force passes the lock on: the queue is shorter', async () => {
+    const page = await open(here, { bypassCSP: false });
+    const { lock } = await sale(2);
+    const row = rowOf(page, lock);
+    await row.getByText('LockedTicketOffice.buy').first().waitFor();
+    await row.getByRole('button', { name: lock }).click();
+    const sheet = page.getByRole('dialog', { name: lock });
+    await sheet.locator('#queue li').waitFor();
+    const shown = sheet.locator('#holders [data-part=token]');
+    const token = (await shown.textContent())!;
+    await sheet.getByRole('button', { name: 'Release by force' }).click();
+    const box = page.getByRole('dialog', { name: 'Release by force?' });
+    const submit = box.getByRole('button', { name: 'Release by force' });
+    await box.getByLabel('Reason').fill('the payment hangs');
+    expect(await submit.isDisabled()).toBe(true);
+    await box.getByLabel('Type the name').fill(lock);
+    await submit.click();
+    await box.waitFor({ state: 'hidden' });
+    await sheet.locator('#holders li').filter({ hasNotText: token }).waitFor();
+    await sheet.getByText('No one waits.').waitFor();
+    await page.keyboard.press('Escape');
+    const incident = page.locator('#incidents-rows li', { hasText: lock }).first();
+    await incident.getByText('the payment hangs').waitFor();
+    expect(await incident.textContent()).toContain('ann');
+    await row.waitFor({ state: 'detached' });
+  });
+
+  it('says 409 in words when the holder has changed since it was seen', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    await rowOf(page, lock).getByRole('button', { name: lock }).click();
+    await page.locator('#holders [data-part=release]').first().click();
+    // Another person is faster.
+    const token = Number(await page.locator('#release-token').textContent());
+    const fields = { name: lock, typed: lock, fencingToken: token, reason: 'first' };
+    const authorization = `Basic ${Buffer.from(`bob:${password}`).toString('base64')}`;
+    const headers = {
+      authorization,
+      'content-type': 'application/json',
+      'x-lock-console': '1',
+      'sec-fetch-site': 'same-origin',
+    };
+    const first = await fetch(`${here.url}/locks/api/release`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(fields),
+    });
+    expect(first.status).toBe(200);
+    await page.getByLabel('Type the name').fill(lock);
+    await page.getByLabel('Reason').fill('second');
+    await page.getByRole('button', { name: 'Release by force', exact: true }).click();
+    await page.locator('#release-notice', { hasText: 'The holder has changed' }).waitFor();
+  });
+
+  it('is used by the keyboard alone, and gives the focus back', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    const button = rowOf(page, lock).getByRole('button', { name: lock });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: lock }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: lock }).waitFor({ state: 'hidden' });
+    // Answers came in between: the element is still the same.
+    await page.waitForResponse(/overview/);
+    await page.locator('#contended-rows button:focus', { hasText: lock }).waitFor();
+  });
+
+  it('shows a name with markup and control characters as text', async () => {
+    const page = await open();
+    const name = '<img src=x onerror=alert(1)>\u202e:1';
+    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.keyboard.press('Enter');
+    const title = page.locator('#lock-name');
+    await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
+    expect(await title.textContent()).toBe(String.raw`<img src=x onerror=alert(1)>\u{202e}:1`);
+    expect(await page.locator('img').count()).toBe(0);
+  });
+
+  it.each([400, 900, 1440])('has nothing that is cut off at %i px, also with a very long name', async (width) => {
+    const page = await open(here, { viewport: { width, height: 800 } });
+    const { lock } = await sale(2);
+    await rowOf(page, lock).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThan(1);
+    await page.getByLabel('Exact name of a lock').fill('long'.repeat(250));
+    await page.keyboard.press('Enter');
+    await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
+    expect(await page.locator('#lock').evaluate((sheet) => sheet.scrollWidth - sheet.clientWidth)).toBeLessThan(1);
+  });
+
+  it.each(['light', 'dark'] as const)('passes the rules of axe, %s', async (colorScheme) => {
+    const page = await open(here, { colorScheme });
+    const { lock } = await sale(2);
+    const check = async (): Promise<string[]> => {
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<{
+        violations: Array<{ id: string; nodes: Array<{ html: string; failureSummary: string }> }>;
+      }>('axe.run()');
+      return violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join(' | ')}`,
+      );
+    };
+    await rowOf(page, lock).waitFor();
+    expect(await check()).toEqual([]);
+    await rowOf(page, lock).getByRole('button', { name: lock }).click();
+    await page.locator('#queue li').first().waitFor();
+    expect(await check()).toEqual([]);
+    await page.locator('#holders [data-part=release]').first().click();
+    expect(await check()).toEqual([]);
+  });
+
+  it('says when it is cut off from the server, and how old the picture is', async () => {
+    const third = await SampleProcess.start(env);
+    const page = await open(third);
+    await third[Symbol.asyncDispose]();
+    await page.getByText(/Cut off from the server\. Since .* What you see is .* old\./).waitFor();
+    expect(await page.locator('#live').textContent()).toContain('Cut off');
+  });
+});
