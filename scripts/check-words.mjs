@@ -30,6 +30,7 @@ const EXCEPT = [
   'docs/performance.tables.md',
   'lib/backends/redis/scripts.generated.ts',
   'lib/console/page.generated.ts',
+  'lib/console/script.generated.ts',
   'scripts/check-words.mjs',
   'test/unit/docs/words.spec.ts',
 ];

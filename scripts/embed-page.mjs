@@ -1,7 +1,7 @@
 /**
- * Turns lib/console/page/ into one TypeScript module, so that no bundler can lose the page of the console.
+ * Turns lib/console/page/ into TypeScript modules, so that no bundler can lose the page of the console.
  *
- *   node scripts/embed-page.mjs   writes lib/console/page.generated.ts, which is not committed
+ *   node scripts/embed-page.mjs   writes lib/console/*.generated.ts, which are not committed
  *
  * The modules of the script become one, in the order in which they need each other. Comments and indentation are dropped.
  */
@@ -58,23 +58,28 @@ function modulesOf(name, found = new Set()) {
   return found.add(name);
 }
 
-/** The module's text. */
-export function generatePage() {
+/**
+ * Two modules: each is smaller than the window of gzip (32 kB), so the second format of each takes no room in the tarball.
+ * @returns {Record<string, Record<string, string>>} texts, by module
+ */
+function texts() {
   const html = withoutIndentation(read('index.html').replaceAll(/<!--.*?-->/gs, ''));
   const style = withoutIndentation(read('app.css').replaceAll(/\/\*.*?\*\//gs, ''));
-  const script = [...modulesOf('app.js')].map(codeOf).join('\n');
-  const fields = Object.entries({ html, style, script: `${script}\n` }).map(
-    ([name, text]) => `  ${name}: \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`,\n`,
-  );
-  return `// Written by scripts/embed-page.mjs from page/. Do not edit.\nexport const page = {\n${fields.join('')}} as const satisfies Record<string, string> as Readonly<Record<'html' | 'style' | 'script', string>>;\n`;
+  const script = `${[...modulesOf('app.js')].map(codeOf).join('\n')}\n`;
+  return { page: { html, style }, script: { script } };
 }
 
-/** Writes the module where it is not what the page says. Called before anything compiles lib. */
+/** Writes the modules where they are not what the page says. Called before anything compiles lib. */
 export function writePage() {
-  const target = join(root, 'lib', 'console', 'page.generated.ts');
-  const text = generatePage();
-  if (existsSync(target) && readFileSync(target, 'utf8') === text) return;
-  writeFileSync(target, text);
+  for (const [module, fields] of Object.entries(texts())) {
+    const target = join(root, 'lib', 'console', `${module}.generated.ts`);
+    const lines = Object.entries(fields).map(
+      // With a type: else the declarations would hold every text once more.
+      ([name, text]) => `export const ${name}: string = \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`;\n`,
+    );
+    const code = `// Written by scripts/embed-page.mjs from page/. Do not edit.\n${lines.join('')}`;
+    if (!existsSync(target) || readFileSync(target, 'utf8') !== code) writeFileSync(target, code);
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) writePage();

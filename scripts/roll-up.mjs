@@ -27,6 +27,9 @@ const SHARED = {
   nest: ['lib/index'],
   // Of a worker thread and the one that starts it.
   leases: ['lib/worker/lease-memory', 'lib/worker/shared-clock'],
+  // By themselves, for the same reason.
+  'console-page': ['lib/console/page.generated'],
+  'console-script': ['lib/console/script.generated'],
 };
 const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: ['lib/index'] };
 

@@ -2,7 +2,8 @@ import { Controller, Get, Inject, Post, Req, Res, type Type, UseGuards } from '@
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ResolvedConsoleOptions } from './console.options.js';
 import { LockConsole, type ConsoleRequest, type ConsoleReply } from './lock-console.js';
-import { page } from './page.generated.js';
+import { html, style } from './page.generated.js';
+import { script } from './script.generated.js';
 
 /** Nothing from elsewhere, no code in the page itself, and no page around it. It takes the place of the application's own policy. */
 const headers = {
@@ -37,17 +38,17 @@ export function consoleController({ path, version, guards, forceRelease }: Resol
 
     @Get('live')
     html(@Res() response: unknown): void {
-      this.send(response, { status: 200, type: 'text/html; charset=utf-8', body: page.html });
+      this.send(response, { status: 200, type: 'text/html; charset=utf-8', body: html });
     }
 
     @Get('app.js')
     script(@Res() response: unknown): void {
-      this.send(response, { status: 200, type: 'text/javascript; charset=utf-8', body: page.script });
+      this.send(response, { status: 200, type: 'text/javascript; charset=utf-8', body: script });
     }
 
     @Get('app.css')
     style(@Res() response: unknown): void {
-      this.send(response, { status: 200, type: 'text/css; charset=utf-8', body: page.style });
+      this.send(response, { status: 200, type: 'text/css; charset=utf-8', body: style });
     }
 
     @Get('api/overview')

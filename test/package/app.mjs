@@ -87,7 +87,15 @@ export class App {
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    for (const file of ['index.js', 'testing.js', 'backend.js', 'client.js', 'console.js', 'terminus.js', 'prometheus.js']) {
+    for (const file of [
+      'index.js',
+      'testing.js',
+      'backend.js',
+      'client.js',
+      'console.js',
+      'terminus.js',
+      'prometheus.js',
+    ]) {
       await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
     }
   }

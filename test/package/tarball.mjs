@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
-const MAX_PACKED_BYTES = 312_000;
-const MAX_FILES = 50;
+const MAX_PACKED_BYTES = 336_000;
+const MAX_FILES = 60;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(js|d\.ts)|dist\/cjs\/package\.json)$/;
