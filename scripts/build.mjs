@@ -28,6 +28,9 @@ export const ENTRIES = {
 /** What worker threads run: JavaScript that no file imports, beside the file that starts the thread. */
 const THREADS = { 'renewal-worker': 'lib/worker/renewal-worker' };
 
+/** What a shell runs: no code imports it, and it is an ES module only. */
+const PROGRAMS = { cli: 'lib/cli/main' };
+
 /** The directories that are compiled; tsconfig.build.json includes the same. */
 const SOURCES = ['lib', 'conformance'];
 const OUTPUT = ['modules', 'esm', 'cjs'];
@@ -78,7 +81,8 @@ export async function build({ ifStale = false } = {}) {
   try {
     const modules = join(fresh, 'modules');
     await compile(modules, !ifStale);
-    await rollUp(modules, ENTRIES, THREADS, fresh);
+    await rollUp(modules, ENTRIES, { ...THREADS, ...PROGRAMS }, fresh);
+    for (const name of Object.keys(PROGRAMS)) rmSync(join(fresh, 'cjs', `${name}.js`));
     writeFileSync(join(fresh, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
     rmSync(stamp, { force: true });
     mkdirSync(old);

@@ -12,6 +12,7 @@ import { root } from './run.mjs';
  */
 const SHARED = {
   library: [
+    'lib/client/redis-lock.client',
     'lib/connection/lock-calls',
     'lib/connection/lock.connection',
     'lib/connection/create-backend',
@@ -45,14 +46,18 @@ const version = {
       : null,
 };
 
+const tslibFile = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
+
 /** @type {import('rollup').Plugin} */
 const tslib = {
   name: 'tslib',
-  resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
+  resolveId: (id) => (id === 'tslib' ? tslibFile : null),
 };
 
 /** An instruction to webpack. @param {string} comment */
 const isForBundlers = (comment) => comment.startsWith(' webpackMode');
+/** The first line of a program. @param {string} code @param {number} from */
+const isForShells = (code, from) => from === 0 && code.startsWith('#!');
 
 /**
  * Comments leave (the declarations have the docstrings, and editors look for them there), and four spaces become a tab: 7 kB of the
@@ -69,7 +74,8 @@ const lighter = {
     parse(code, {
       ecmaVersion: 'latest',
       sourceType: 'module',
-      onComment: (_isBlock, text, from, to) => !isForBundlers(text) && comments.push([from, to]),
+      onComment: (_isBlock, text, from, to) =>
+        !isForBundlers(text) && !isForShells(code, from) && comments.push([from, to]),
       onToken: ({ type, start, end }) => type.label === 'template' && templates.push([start, end]),
     });
     const isInTemplate = (/** @type {number} */ at) => templates.some(([from, to]) => from <= at && at < to);
@@ -157,9 +163,10 @@ async function bundle(input, shared, plugins, outputs) {
 export async function rollUp(modules, entries, threads, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
   const sources = inputs(modules, { ...entries, ...threads }, '.js');
+  const shared = chunks(SHARED, modules, '.js');
   await bundle(
     sources,
-    chunks(SHARED, modules, '.js'),
+    { ...shared, library: [tslibFile, ...(shared['library'] ?? [])] },
     [tslib, version, lighter, classNames],
     [
       { dir: esm, format: 'es', extension: '.js' },

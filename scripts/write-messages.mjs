@@ -25,6 +25,7 @@ const rooms = [
   'connection',
   'worker',
   'client',
+  'cli',
   'doctor',
   'backends/redis',
   'backends/quorum',

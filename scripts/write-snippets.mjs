@@ -28,6 +28,7 @@ const WITHOUT_SOURCE = [
   ],
   ['sample/README.md', 'npm run demo', 'test/e2e/demo.spec.ts runs it with these options'],
   ['sample/README.md', 'npm start', 'test/e2e/sample-http.spec.ts starts the same application'],
+  ['docs/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
   ['docs/guarantees.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],
   ['docs/verification.md', 'npm run test:model', 'npm test runs the model'],
   ['docs/verification.md', 'REDIS_SERVER_BIN=', 'names a server that is not here'],

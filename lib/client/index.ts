@@ -1,5 +1,5 @@
 export { createLockClient } from './create-lock-client.js';
-export type { LockClientOptions } from './create-lock-client.js';
+export type { LockClientOptions } from './client.options.js';
 export type { RedisLockClient } from './redis-lock.client.js';
 export type { LockCalls } from '../connection/lock-calls.js';
 export type { LockConnectionOptions, RedisLockQuorumOptions } from '../connection/connection.options.js';

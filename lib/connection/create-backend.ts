@@ -21,11 +21,19 @@ export async function loadBackends({ cluster, quorum }: ResolvedBackendOptions):
   return quorum ? import(/* webpackMode: "eager" */ '../backends/quorum/quorum-backend.js') : {};
 }
 
-/** The backend of a connection: one Redis, a cluster, a quorum of several servers, or the given one. */
-export function createBackend(options: ResolvedBackendOptions, log: LockLog, rare: RareBackends): LockBackend {
+/**
+ * The backend of a connection: one Redis, a cluster, a quorum of several servers, or the given one.
+ * @param observes true when it only shows locks: it needs no permission to write
+ */
+export function createBackend(
+  options: ResolvedBackendOptions,
+  log: LockLog,
+  rare: RareBackends,
+  observes = false,
+): LockBackend {
   const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas } = options;
   if (backend) return backend;
-  const shared = { keyPrefix, poll, log };
+  const shared = { keyPrefix, poll, log, observes };
   if (cluster) return new rare.ClusterBackend!({ ...shared, commandTimeout, cluster });
   if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
   const { nodes, nodeTimeout, restartGuard } = quorum;

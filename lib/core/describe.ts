@@ -3,9 +3,14 @@ const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A string for a log line or an error: control and invisible characters are escaped, and it is cut at 120 characters. User input must not forge lines. */
 export function printable(text: string): string {
+  const whole = escaped(text);
+  return `'${whole.length > 120 ? `${whole.slice(0, 119).replace(/[\ud800-\udbff]$/, '')}…` : whole}'`;
+}
+
+/** The same without quotes, and not cut. */
+export function escaped(text: string): string {
   // JSON escapes C0 and halves of surrogate pairs.
-  const escaped = JSON.stringify(text).slice(1, -1).replaceAll(hidden, escape);
-  return `'${escaped.length > 120 ? `${escaped.slice(0, 119).replace(/[\ud800-\udbff]$/, '')}…` : escaped}'`;
+  return JSON.stringify(text).slice(1, -1).replaceAll(hidden, escape);
 }
 
 /** A caller in front of a message: its method, and the label of its call. `ReportService.build 'import 4711'` */

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
-const MAX_PACKED_BYTES = 336_000;
-const MAX_FILES = 60;
+const MAX_PACKED_BYTES = 355_000;
+const MAX_FILES = 65;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(js|d\.ts)|dist\/cjs\/package\.json)$/;
@@ -67,13 +67,16 @@ export function telemetryLoadsNothing() {
   }
 }
 
-/** It is for processes without Nest. */
+/** They are for processes without Nest. */
 export function clientLoadsNoNest() {
-  for (const format of ['esm', 'cjs']) {
-    const foreign = loadedBy(format, 'client').filter(
-      (name) => name === './nest.js' || !/^(\.|ioredis$|ms$)/.test(name),
-    );
-    if (foreign.length > 0) throw new Error(`dist/${format}/client.js loads ${foreign.join(', ')}`);
+  const files = /** @type {const} */ ([
+    ['esm', 'client'],
+    ['cjs', 'client'],
+    ['esm', 'cli'],
+  ]);
+  for (const [format, entry] of files) {
+    const foreign = loadedBy(format, entry).filter((name) => name === './nest.js' || !/^(\.|ioredis$|ms$)/.test(name));
+    if (foreign.length > 0) throw new Error(`dist/${format}/${entry}.js loads ${foreign.join(', ')}`);
   }
 }
 

@@ -15,3 +15,11 @@ export function clusterRules(): string[] {
   if (rules === undefined) throw new Error('docs/guarantees.md does not say what a cluster also needs');
   return rules.split(' ');
 }
+
+/** The rules of a user that only looks, as docs/cli.md gives them. */
+export function readerRules(): string[] {
+  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const command = /^ACL SETUSER watcher on >secret resetkeys resetchannels (.+)$/m.exec(page)?.[1];
+  if (command === undefined) throw new Error('docs/cli.md has no ACL SETUSER line');
+  return command.split(' ');
+}

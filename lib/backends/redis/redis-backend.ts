@@ -60,6 +60,8 @@ export interface RedisBackendOptions {
   replicas?: ReplicaTerms | undefined;
   /** Set for a node of a quorum: when it alone is unavailable, locks continue. `uptime`: read when the server was started. */
   node?: { readonly uptime: boolean };
+  /** True: it only shows locks, and writes nothing at its start. */
+  observes?: boolean;
   log: LockLog;
 }
 
@@ -151,6 +153,7 @@ export class RedisBackend implements LockBackend {
       this.dialect?.listener(connect, clientId, this.patience, heard) ??
       new Subscriber(connect(), this.keys.channels + clientId, this.commandTimeout, heard);
     await this.connection.start();
+    if (this.options.observes) return;
     await rehearse(this.connection, this.keys, clientId);
     if (this.replicas) await this.replicas.rehearse(this.options.log);
   }

@@ -38,6 +38,8 @@ export interface ClusterBackendOptions {
   commandTimeout?: number;
   /** How often a waiter asks by itself, in case a message was lost. */
   poll?: number;
+  /** True: it only shows locks. */
+  observes?: boolean;
   log: LockLog;
 }
 
@@ -163,7 +165,7 @@ export class ClusterBackend implements LockBackend {
   }
 
   private open(address: string, home: number): ClusterNode {
-    const { keyPrefix, log } = this.options;
+    const { keyPrefix, observes = false, log } = this.options;
     const node: ClusterNode = new ClusterNode(
       address,
       home,
@@ -172,6 +174,7 @@ export class ClusterBackend implements LockBackend {
         ...(keyPrefix !== undefined && { keyPrefix }),
         commandTimeout: this.commandTimeout,
         poll: this.poll,
+        observes,
         log,
       },
       this.keys,

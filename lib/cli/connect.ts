@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RedisOptions } from 'ioredis';
+import type { LockClientOptions } from '../client/client.options.js';
+import { connectionOf } from '../client/connection-of.js';
+import { RedisLockClient } from '../client/redis-lock.client.js';
+import type { LockConnection } from '../connection/lock.connection.js';
+import type { LockLog } from '../core/lock-log.js';
+import { type Arguments, durationIn, textIn } from './arguments.js';
+import { usageErrors } from './cli.messages.js';
+
+export interface Connected extends AsyncDisposable {
+  readonly locks: RedisLockClient;
+  readonly connection: LockConnection;
+}
+
+const silence: LockLog = { log() {}, warn() {}, error() {} };
+
+/** A client that only shows locks: a user of Redis with read permissions is enough. */
+export const observe = (given: Arguments): Promise<Connected> => open(given, { activity: false }, silence, true);
+
+/** A client that takes locks, or takes them away. */
+export const connect = (given: Arguments, options: LockClientOptions, log: LockLog): Promise<Connected> =>
+  open(given, options, log, false);
+
+async function open(given: Arguments, options: LockClientOptions, log: LockLog, observes: boolean): Promise<Connected> {
+  const connection = connectionOf({ ...(await optionsOf(given)), ...options, log }, observes);
+  const locks = new RedisLockClient(connection);
+  try {
+    // Its errors say more than those of a call that finds no connection.
+    await locks.connect();
+  } catch (error) {
+    await locks.close();
+    throw error;
+  }
+  return { locks, connection, [Symbol.asyncDispose]: () => locks.close() };
+}
+
+/** @throws CliError */
+async function optionsOf(given: Arguments): Promise<LockClientOptions> {
+  const keyPrefix = textIn(given, 'prefix');
+  const timeout = durationIn(given, 'timeout', { min: 10 });
+  const place = await placeOf(given);
+  const terms = place.quorum ? { quorum: { ...place.quorum, ...(timeout && { nodeTimeout: timeout }) } } : {};
+  return {
+    ...place,
+    ...terms,
+    ...(keyPrefix !== undefined && { keyPrefix }),
+    ...(timeout !== undefined && !place.quorum && { commandTimeout: timeout }),
+  };
+}
+
+async function placeOf(given: Arguments): Promise<LockClientOptions> {
+  const kinds = ['sentinel', 'cluster', 'quorum', 'config'].filter((name) => given.options[name] !== undefined);
+  if (kinds.length > 1) throw usageErrors.twoPlaces(`--${kinds[0]}`, `--${kinds[1]}`);
+  const config = textIn(given, 'config');
+  const file = textIn(given, 'url-file');
+  const sources = [...(config === undefined ? [] : ['--config']), ...(file === undefined ? [] : ['--url-file'])];
+  if (given.urls.length > 0) sources.push('--url');
+  if (sources.length > 1) throw usageErrors.twoPlaces(sources[0]!, sources[1]!);
+  if (config !== undefined) return configOf(config);
+
+  const urls = file === undefined ? given.urls : words(await textOf('--url-file', file));
+  return topologyOf(given, urls.length > 0 ? urls : words(process.env['REDIS_URL'] ?? ''));
+}
+
+function topologyOf({ options }: Arguments, urls: readonly string[]): LockClientOptions {
+  const [first, second] = urls;
+  if (options['quorum']) return { quorum: { nodes: urls } };
+  if (options['cluster']) return { cluster: { nodes: first === undefined ? [{}] : [...urls] } };
+  const name = options['sentinel'] as string | undefined;
+  if (name !== undefined) return { redis: sentinelsOf(urls, name) };
+  if (second !== undefined) throw usageErrors.severalUrls(urls.length);
+  return first === undefined ? {} : { redis: first };
+}
+
+/** User, password, database and TLS of the first URL are those of the master. */
+function sentinelsOf(urls: readonly string[], name: string): RedisOptions {
+  const given = urls.map((url) => new URL(url));
+  const { username = '', password = '', pathname = '', protocol = '' } = given[0] ?? {};
+  const tls = protocol === 'rediss:' ? {} : undefined;
+  const db = Number(pathname.slice(1));
+  return {
+    sentinels: given.map(({ hostname: host, port }) => ({ host, port: Number(port || 26379) })),
+    name,
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(db > 0 && { db }),
+    ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+  };
+}
+
+async function configOf(file: string): Promise<LockClientOptions> {
+  let options: unknown;
+  if (file.endsWith('.json')) options = JSON.parse(await textOf('--config', file));
+  else {
+    const module = (await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
+      throw usageErrors.noFile('--config', file, (error as Error).message);
+    })) as { default?: unknown };
+    options = module.default;
+  }
+  if (typeof options !== 'object' || options === null) throw usageErrors.noConfig(file, options);
+  return options;
+}
+
+/** @throws CliError */
+export async function textOf(option: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw usageErrors.noFile(option, file, (error as NodeJS.ErrnoException).code ?? (error as Error).message);
+  }
+}
+
+/** URLs between spaces, commas and line ends; lines with `#` are comments. */
+const words = (text: string): string[] =>
+  text
+    .replaceAll(/^\s*#.*$/gm, '')
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');

@@ -1,0 +1,104 @@
+import type { LockInfo } from '../core/lock-info.js';
+import { escaped } from '../core/describe.js';
+import type { RedisLockClient } from '../client/redis-lock.client.js';
+import { type Arguments, durationIn, noNames, numberIn, onlyName, textIn } from './arguments.js';
+import { observe } from './connect.js';
+import { exitCode } from './exit-codes.js';
+import { json, type Paint, paintFor, partyText, print, say, stateText, table, time } from './output.js';
+
+/** Names that are looked at together. */
+const batch = 50;
+
+export async function ls(given: Arguments): Promise<number> {
+  noNames('ls', given);
+  const wanted = filterOf(given);
+  await using connected = await observe(given);
+  const { locks, more } = await look(connected.locks, wanted);
+  if (given.options['json']) for (const lock of locks) print(json(lock));
+  else for (const line of listed(locks, paintFor(given.options))) print(line);
+  if (more) say(`only the first ${wanted.limit} names were looked at: add --limit or --starts-with.`);
+  return exitCode.ok;
+}
+
+export async function inspect(given: Arguments): Promise<number> {
+  const name = onlyName('inspect', given);
+  await using connected = await observe(given);
+  const info = await connected.locks.inspect(name);
+  if (given.options['json']) print(json(info));
+  else for (const line of detailed(info, paintFor(given.options))) print(line);
+  return exitCode.ok;
+}
+
+/** Which locks are shown. */
+export interface Wanted {
+  readonly startsWith: string;
+  readonly limit: number;
+  shows(lock: LockInfo): boolean;
+}
+
+/** @throws CliError */
+export function filterOf(given: Arguments, most = 1_000): Wanted {
+  const olderThan = durationIn(given, 'older-than') ?? 0;
+  const isContended = given.options['contended'] === true;
+  return {
+    startsWith: textIn(given, 'starts-with') ?? '',
+    limit: numberIn(given, 'limit') ?? most,
+    shows: ({ holders, waiters }) =>
+      (!isContended || waiters.length > 0) && (olderThan === 0 || holders.some(({ heldFor }) => heldFor >= olderThan)),
+  };
+}
+
+/** The held locks, by name. `more`: there are names behind the limit. */
+export async function look(
+  locks: RedisLockClient,
+  { startsWith, limit, shows }: Wanted,
+): Promise<{ readonly locks: LockInfo[]; readonly more: boolean }> {
+  const names: string[] = [];
+  let more = false;
+  for await (const name of locks.list({ startsWith })) {
+    more = names.length === limit;
+    if (more) break;
+    names.push(name);
+  }
+  names.sort();
+  const found: LockInfo[] = [];
+  for (let first = 0; first < names.length; first += batch)
+    found.push(...(await Promise.all(names.slice(first, first + batch).map((name) => locks.inspect(name)))));
+  // A lock may have become free since.
+  return { locks: found.filter((lock) => lock.kind !== undefined && shows(lock)), more };
+}
+
+/** A table with a line for each lock. */
+export function listed(locks: readonly LockInfo[], paint: Paint): string[] {
+  const rows = locks.map(({ key, kind, limit, holders, waiters }) => {
+    const [first] = holders;
+    const others = holders.length > 1 ? ` and ${holders.length - 1} more` : '';
+    return [
+      escaped(key),
+      kind === 'permits' ? `permits (${limit ?? '?'})` : (kind ?? ''),
+      first ? partyText(first) + others + stateText(first) : '',
+      first ? time(first.heldFor) : '',
+      first ? time(first.leaseLeft) : '',
+      String(waiters.length),
+    ];
+  });
+  return table([['NAME', 'KIND', 'HOLDER', 'HELD', 'LEASE LEFT', 'WAITING'], ...rows], paint);
+}
+
+/** One lock with all its holders and waiters. */
+export function detailed({ key, kind, limit, holders, waiters }: LockInfo, paint: Paint): string[] {
+  if (kind === undefined) return [`${paint.bold(escaped(key))} is free.`];
+  return [
+    `${paint.bold(escaped(key))} ${paint.dim(kind === 'permits' ? `${limit ?? '?'} permits` : kind)}`,
+    ...holders.map(
+      (holder) =>
+        `  held by ${partyText(holder)} for ${time(holder.heldFor)}, lease ends in ${time(holder.leaseLeft)}, ` +
+        `token ${holder.fencingToken}${holder.permits > 1 ? `, ${holder.permits} permits` : ''}${stateText(holder)}`,
+    ),
+    ...waiters.map(
+      (waiter, index) =>
+        `  ${index + 1}. waits: ${partyText(waiter)} for ${time(waiter.waited)}` +
+        `${waiter.kind === kind ? '' : `, ${waiter.kind}`}${waiter.reachable ? '' : ', not reachable'}`,
+    ),
+  ];
+}

@@ -1,0 +1,57 @@
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { escaped } from '../core/describe.js';
+import { type Arguments, numberIn, onlyName, textIn } from './arguments.js';
+import { endings, usageErrors } from './cli.messages.js';
+import { connect } from './connect.js';
+import { exitCode } from './exit-codes.js';
+import { json, partyText, print, say, time } from './output.js';
+
+/** The loss with the person and the reason is a line on standard error. */
+const record = { log() {}, warn: say, error: say };
+
+export async function release(given: Arguments): Promise<number> {
+  const name = onlyName('release', given);
+  const fencingToken = numberIn(given, 'token');
+  const reason = textIn(given, 'reason');
+  if (fencingToken === undefined) throw usageErrors.noToken();
+  if (reason === undefined) throw usageErrors.noReason();
+  const actor = textIn(given, 'actor') ?? userInfo().username;
+  const asks = given.options['yes'] !== true;
+  if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) throw usageErrors.unconfirmed();
+
+  await using connected = await connect(given, { activity: false }, record);
+  const { locks } = connected;
+  const { holders } = await locks.inspect(name);
+  const holder = holders.find((one) => one.fencingToken === fencingToken);
+  if (!holder) throw endings.notReleased(name);
+  if (
+    asks &&
+    !(await isConfirmed(
+      `Take '${escaped(name)}' from ${partyText(holder)}, which has held it for ${time(holder.heldFor)}? Its work does not end by that. [y/N] `,
+    ))
+  )
+    throw endings.declined();
+  if (!(await locks.forceRelease(name, { fencingToken, reason, actor }))) throw endings.notReleased(name);
+  print(
+    given.options['json']
+      ? json({ released: name, fencingToken, actor, reason, holder })
+      : `Released '${escaped(name)}', which ${partyText(holder)} held with token ${fencingToken}. By ${escaped(actor)}: ${escaped(reason)}`,
+  );
+  return exitCode.ok;
+}
+
+/** Ctrl-C and the end of the input are a no. */
+async function isConfirmed(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const ended = new AbortController();
+  terminal.on('SIGINT', () => ended.abort());
+  terminal.on('close', () => ended.abort());
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question, { signal: ended.signal })).trim());
+  } catch {
+    return false;
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,83 @@
+import { printable } from '../core/describe.js';
+import type { Lock } from '../core/lock.js';
+import type { LockLostError } from '../errors/lock-errors.js';
+import type { ChildGroup } from './child-group.js';
+import { runLines as lines } from './cli.messages.js';
+import { exitCode } from './exit-codes.js';
+import { say } from './output.js';
+
+/**
+ * Ends a group of processes before its lock can be another's. The certain end of the lock is known at each moment: SIGTERM comes `grace`
+ * before it, and SIGKILL while a fifth of `grace` is left.
+ */
+export class Supervision {
+  private timer: NodeJS.Timeout | undefined;
+  private killTimer: NodeJS.Timeout | undefined;
+  private isLost = false;
+  private readonly names: string;
+
+  /** @param grace ms */
+  constructor(
+    private readonly lock: Lock,
+    private readonly group: ChildGroup,
+    private readonly grace: number,
+  ) {
+    this.names = lock.keys.map(printable).join(', ');
+  }
+
+  /** Settles when no process of the group is left, with the exit code for all of it. */
+  async end(): Promise<number> {
+    const { lock, group } = this;
+    lock.signal.addEventListener('abort', this.look);
+    this.look();
+    const code = await group.exited;
+    // Work outside of the lock: what is left of the group would go on after the release.
+    if (group.exists && !this.isLost) {
+      say(lines.leftovers());
+      group.terminate();
+      this.killIn(Math.min(this.grace, lock.remaining) - this.margin);
+    }
+    await group.gone();
+    lock.signal.removeEventListener('abort', this.look);
+    clearTimeout(this.timer);
+    clearTimeout(this.killTimer);
+    return this.isLost ? exitCode.lost : code;
+  }
+
+  private get margin(): number {
+    return this.grace / 5;
+  }
+
+  private readonly look = (): void => {
+    clearTimeout(this.timer);
+    if (this.isLost) return;
+    const left = this.lock.remaining;
+    // A renewal makes it later.
+    if (left > this.grace) this.timer = setTimeout(this.look, left - this.grace);
+    else this.lose(left);
+  };
+
+  private lose(left: number): void {
+    const { group, grace, margin } = this;
+    this.isLost = true;
+    clearTimeout(this.killTimer);
+    const why = this.lock.signal.aborted ? (this.lock.signal.reason as LockLostError).reason : undefined;
+    // Released by force, or forgotten by Redis: another holder may be at work already, and no time is better than another. But a lease that
+    // has ended, as while this program stood still, leaves no time.
+    const rest = why === 'revoked' ? grace - margin : left - margin;
+    if (rest > 0) {
+      say(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
+      group.terminate();
+    }
+    this.killIn(rest);
+  }
+
+  private killIn(milliseconds: number): void {
+    const kill = (): void => {
+      if (this.group.exists) say(lines.killing(this.names));
+      this.group.kill();
+    };
+    if (milliseconds > 0) this.killTimer = setTimeout(kill, milliseconds);
+    else kill();
+  }
+}

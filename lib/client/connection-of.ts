@@ -1,0 +1,52 @@
+import { QuorumBackend } from '../backends/quorum/quorum-backend.js';
+import { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
+import { defaultConnection } from '../connection/connection.options.js';
+import { createBackend, renewalWorkerOf } from '../connection/create-backend.js';
+import { LockConnection } from '../connection/lock.connection.js';
+import {
+  assertConnectionName,
+  connectionOptionNames,
+  type ResolvedConnectionOptions,
+  resolveConnection,
+} from '../connection/resolve-connection.js';
+import { LockClient } from '../core/lock-client.js';
+import type { LockLog } from '../core/lock-log.js';
+import { readOptions } from '../core/options.js';
+import type { LockClientOptions } from './client.options.js';
+import { clientRefusals } from './client.messages.js';
+
+/**
+ * A connection without Nest, not opened yet.
+ * @param observes true when it only shows locks: it needs no permission to write
+ * @throws LockConfigurationError for a wrong or unknown option
+ */
+export function connectionOf(options: LockClientOptions, observes = false): LockConnection {
+  const { name, log, resolved } = readClientOptions(options);
+  const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
+  const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend }, observes);
+  const startWorker = renewalWorkerOf(resolved, log);
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
+  return new LockConnection(client, { name, strict: false, shutdownTimeout }, log);
+}
+
+interface ReadOptions {
+  readonly name: string;
+  readonly log: LockLog;
+  readonly resolved: ResolvedConnectionOptions;
+}
+
+function readClientOptions(options: LockClientOptions): ReadOptions {
+  const { log = standardError, ...given } = readOptions('options', options, [...connectionOptionNames, 'log']);
+  assertConnectionName(given.name);
+  if (!isLog(log)) throw clientRefusals.noLog(log);
+  return { name: (given.name as string | undefined) ?? defaultConnection, log, resolved: resolveConnection(given) };
+}
+
+const isLog = (given: unknown): given is LockLog =>
+  (['log', 'warn', 'error'] as const).every(
+    (level) => typeof Reflect.get(Object(given) as object, level) === 'function',
+  );
+
+/** Standard output belongs to the script. */
+const line = (message: string): void => void process.stderr.write(`nestjs-redis-lock: ${message}\n`);
+const standardError: LockLog = { log: line, warn: line, error: line };
