@@ -49,9 +49,9 @@ export const usageErrors = {
     new CliError('release: --token is missing. nestjs-redis-lock inspect NAME shows the token of each holder.'),
 
   /** `release` without a reason. */
-  noReason: () => new CliError('release: --reason is missing. Say why, for those who ask later.'),
+  noReason: () => new CliError('release: --reason is missing. Say why, for people who ask later.'),
 
-  /** Nobody can be asked. */
+  /** There is no person to ask. */
   unconfirmed: () => new CliError('release: there is no terminal to ask for confirmation. Add --yes.'),
 
   /** `run` without a command. */
@@ -110,7 +110,7 @@ export const endings = {
 
 /** Lines of `run` on standard error. */
 export const runLines = {
-  /** The command is told to end, as the lock cannot be kept. */
+  /** The lock cannot be kept, or was lost. */
   ending: (names: string, left: number, reason: string) =>
     `Lock ${names} ${reason}: the command gets SIGTERM now, and SIGKILL in ${left} ms.`,
 

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { RedisOptions } from 'ioredis';
 import type { LockClientOptions } from '../client/client.options.js';
 import { connectionOf } from '../client/connection-of.js';
 import { RedisLockClient } from '../client/redis-lock.client.js';
@@ -76,7 +75,7 @@ function topologyOf({ options }: Arguments, urls: readonly string[]): LockClient
 }
 
 /** User, password, database and TLS of the first URL are those of the master. */
-function sentinelsOf(urls: readonly string[], name: string): RedisOptions {
+function sentinelsOf(urls: readonly string[], name: string): NonNullable<LockClientOptions['redis']> {
   const given = urls.map((url) => new URL(url));
   const { username = '', password = '', pathname = '', protocol = '' } = given[0] ?? {};
   const tls = protocol === 'rediss:' ? {} : undefined;

@@ -45,17 +45,11 @@ function ending(error: unknown): CliError {
 }
 
 function codeOf(error: LockError): number {
-  switch (error.code) {
-    case 'LOCK_UNAVAILABLE':
-      return exitCode.unavailable;
-    case 'LOCK_LOST':
-      return exitCode.lost;
-    case 'LOCK_CONFIGURATION':
-      // Without a cause it is about an argument; else it is the reply of Redis.
-      return (error as LockConfigurationError).cause === undefined ? exitCode.usage : exitCode.refused;
-    default:
-      return exitCode.contended;
-  }
+  if (error.code === 'LOCK_UNAVAILABLE') return exitCode.unavailable;
+  if (error.code === 'LOCK_LOST') return exitCode.lost;
+  if (!(error instanceof LockConfigurationError)) return exitCode.contended;
+  // With a cause it is about a reply of Redis, else about an argument.
+  return error.cause === undefined ? exitCode.usage : exitCode.refused;
 }
 
 endQuietlyWithReader();

@@ -25,7 +25,7 @@ const commands: Record<CommandName, { readonly usage: string; readonly help: str
     usage: 'release NAME --token TOKEN --reason TEXT [--actor NAME] [--yes]',
     help: `Takes a lock from the holder with this token, and hands it to the next waiter. The holder's work does not end by that.
   --token TOKEN        as inspect shows it
-  --reason TEXT        why, for those who ask later
+  --reason TEXT        why, for people who ask later
   --actor NAME         who does it (the user of this machine)
   --yes, -y            does not ask`,
   },
@@ -40,7 +40,7 @@ const commands: Record<CommandName, { readonly usage: string; readonly help: str
   --wait 10s           how long it waits for the lock (without end); 0: one try
   --lease 30s          for how long the others wait after a crash of this machine
   --grace 5s           the time from SIGTERM to the end of a lock that cannot be kept
-  --min-hold 50s       nobody else gets the lock for so long, even when the command ends sooner
+  --min-hold 50s       no other process gets the lock for so long, even when the command ends sooner
   --max-hold 1h        the longest time of the command
   --shared             a read lock
   --limit N            one of N permits

@@ -26,7 +26,7 @@ export async function watch(given: Arguments): Promise<number> {
     const found = name === undefined ? (await look(locks, wanted)).locks : [await locks.inspect(name)];
     if (isScreen) {
       const lines = name === undefined ? listed(found, paint) : detailed(found[0]!, paint);
-      const { rows = 24, columns = 80 } = process.stdout;
+      const { rows, columns } = process.stdout;
       const heading = paint.dim(`${new Date().toLocaleTimeString()}, every ${pause} ms, Ctrl-C ends`);
       print(home + [heading, ...lines.map((line) => cut(line, columns))].slice(0, rows - 1).join('\n'));
     } else {

@@ -143,7 +143,7 @@ describe('run, when the lock cannot be kept', () => {
     first.send('SIGSTOP');
     await using second = run(['--', 'sh', '-c', `echo next >> ${file}`]);
     expect(await second.exited).toBe(0);
-    // Nothing could end it meanwhile: that is what the fencing token is for.
+    // Nothing could end it: that is what the fencing token is for.
     expect(exists(child)).toBe(true);
     first.send('SIGCONT');
     expect(await first.exited).toBe(76);

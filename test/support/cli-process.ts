@@ -49,7 +49,7 @@ export class CliProcess implements AsyncDisposable {
     this.process.stdin!.write(text);
   }
 
-  /** Nobody reads its output any more. */
+  /** As a reader that goes away, such as `head`. */
   stopReading(): void {
     this.process.stdout!.destroy();
   }

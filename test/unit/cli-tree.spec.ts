@@ -24,7 +24,7 @@ const lock = (key: string, holders: number[], waiters: number[]): LockInfo => ({
 });
 
 describe('the tree of waits', () => {
-  it('goes from the process that waits for nobody to those that wait for it, over several locks', () => {
+  it('goes from the process that does not wait to those that wait for it, over several locks', () => {
     const graph = new WaitGraph([lock('b', [2], [3]), lock('a', [1], [2, 4])]);
     expect(graph.lines(paint)).toEqual([
       'web:1',

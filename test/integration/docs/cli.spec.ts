@@ -102,5 +102,5 @@ it('the exit codes of docs/cli.md are those of the program', async () => {
   const documented = [...page.matchAll(/^\| ([\d, +n]+) \|/gm)].flatMap(([, codes]) =>
     codes!.match(/\d+/g)!.map(Number),
   );
-  expect(documented.sort()).toEqual(Object.values(exitCode).sort());
+  expect(new Set(documented)).toEqual(new Set<number>(Object.values(exitCode)));
 });
