@@ -197,8 +197,13 @@ describe('run, when it gets a signal', () => {
 
 describe('run', () => {
   it('ends what the command leaves behind in its group before it releases the lock', async () => {
-    await using first = run(['--', 'sh', '-c', `(${working('left')}) & exit 4`]);
+    const until = join(directory, 'until');
+    const wait = `while test -e ${file} && ! test -e ${until}; do sleep 0.02; done`;
+    await using first = run(['--', 'sh', '-c', `(${working('left')}) & ${wait}; exit 4`]);
+    await recorded((lines) => lines.includes('left'));
     await using second = run(['--', 'sh', '-c', `echo next >> ${file}`]);
+    await waiting(1);
+    writeFileSync(until, '');
     expect(await first.exited).toBe(4);
     expect(await second.exited).toBe(0);
     expect(record().at(-1)).toBe('next');
