@@ -22,10 +22,13 @@ export class Imports {
     await work();
   }
   // #endregion
+}
 
+@Injectable()
+export class Pictures {
   // #region worker
   // A worker thread renews the lock, too: for up to `stallLimit` (2 minutes) in which the event loop is blocked.
-  @DistributedLock({ key: 'import:#{file}', renewFrom: 'worker' })
+  @DistributedLock({ key: 'picture:#{file}', renewFrom: 'worker' })
   async resized(file: string, resize: () => void): Promise<void> {
     resize();
   }

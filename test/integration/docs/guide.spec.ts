@@ -12,7 +12,7 @@ import { AppModule as TwoConnections, Invoices } from '../../../examples/connect
 import { Gateway } from '../../../examples/gateway.js';
 import { LocksInMemory } from '../../../examples/in-memory.js';
 import { Files, Transfers } from '../../../examples/keys.js';
-import { Imports } from '../../../examples/leases.js';
+import { Imports, Pictures } from '../../../examples/leases.js';
 import { AppModule } from '../../../examples/locks.module.js';
 import { recordWaits } from '../../../examples/metrics.js';
 import { CachedReports, Cache, Warehouse } from '../../../examples/recipes/stampede.js';
@@ -155,13 +155,13 @@ describe("the guide's examples", () => {
   });
 
   it('leases.ts: work of half a minute is safe with a renewed lease, and loses a fixed lease of 10 s', async () => {
-    await using app = await start({ providers: [Imports] });
+    await using app = await start({ providers: [Imports, Pictures] });
     const imports = app.get(Imports);
     const work = () => app.bed.sleep('35s');
     await app.bed.until(imports.defaults('a', work));
     await app.bed.until(imports.renewed('a', work));
     // In virtual time nothing blocks: a worker has nothing to do.
-    await app.bed.until(imports.resized('a', () => undefined));
+    await app.bed.until(app.get(Pictures).resized('a', () => undefined));
     await expect(app.bed.until(imports.fixed('a', work))).rejects.toMatchObject({
       code: 'LOCK_LOST',
       reason: 'expired',
