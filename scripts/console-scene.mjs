@@ -100,7 +100,7 @@ const acts = {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       await transfers.withdraw(to, work);
     }),
-  lead: () => locks.using('leader:scheduler', { wait: forEver, label: 'scheduler' }, work),
+  lead: () => locks.election('scheduler').campaign(work),
   read: (name) => locks.using(name, { shared: true, wait: forEver, label: 'nightly export' }, work),
   force: (name, reason) => locks.forceRelease(name, { actor: 'ann@example.com', reason }),
 };

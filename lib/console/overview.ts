@@ -17,6 +17,8 @@ export type ContendedLock = Omit<WaitedForLock, 'method' | 'label' | 'inside'> &
 export interface Overview {
   readonly contended: readonly ContendedLock[];
   readonly moreContended: number;
+  /** Who leads: the holders of elections. */
+  readonly leaders: ReadonlyArray<HeldLock & Party>;
   readonly long: ReadonlyArray<HeldLock & Party>;
   readonly moreLong: number;
   readonly waits: WaitTree;
@@ -33,12 +35,11 @@ export interface Overview {
 /** What the processes told, as one view. @param total how many processes there are to read */
 export function overviewOf(processes: readonly SeenProcess[], total: number): Overview {
   const contended = contendedOf(processes);
-  const long = processes
-    .flatMap((process) => process.long.first.map((held) => ({ ...partyOf(process, held), ...aged(held, process.age) })))
-    .sort((one, other) => other.heldFor - one.heldFor);
+  const long = holdsOf(processes, (process) => process.long.first);
   return {
     contended: contended.slice(0, most.locks),
     moreContended: cut(contended, most.locks) + sum(processes, ({ contended: { more } }) => more),
+    leaders: holdsOf(processes, ({ leads }) => leads.first).slice(0, most.locks),
     long: long.slice(0, most.locks),
     moreLong: cut(long, most.locks) + sum(processes, (process) => process.long.more),
     waits: waitTree(processes),
@@ -51,6 +52,16 @@ export function overviewOf(processes: readonly SeenProcess[], total: number): Ov
       .map(({ client, host, pid, held, waiting, age }) => ({ client, host, pid, held, waiting, age: Math.round(age) })),
     total: Math.max(total, processes.length),
   };
+}
+
+/** The oldest first. */
+function holdsOf(
+  processes: readonly SeenProcess[],
+  of: (process: SeenProcess) => readonly HeldLock[],
+): Array<HeldLock & Party> {
+  return processes
+    .flatMap((process) => of(process).map((held) => ({ ...partyOf(process, held), ...aged(held, process.age) })))
+    .sort((one, other) => other.heldFor - one.heldFor);
 }
 
 /** The longest wait first. A name that callers of several processes wait for is one entry. */

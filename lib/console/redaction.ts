@@ -28,7 +28,9 @@ export function realName(
   { redact }: Pick<ResolvedConsoleOptions, 'redact'>,
 ): string | undefined {
   const keys = new Set(
-    [...view.contended, ...view.long, ...view.incidents, ...view.own.holds.first].map(({ key }) => key),
+    [...view.contended, ...view.leaders, ...view.long, ...view.incidents, ...view.own.holds.first].map(
+      ({ key }) => key,
+    ),
   );
   if (keys.has(shown)) return shown;
   const [real = shown, ...others] = [...keys].filter((key) => redact(key, 'name') === shown);

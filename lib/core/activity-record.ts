@@ -74,9 +74,12 @@ export interface ProcessActivity {
   readonly host: string | undefined;
   readonly pid: number | undefined;
   readonly held: number;
+  /** Callers that wait, without candidates of an election. */
   readonly waiting: number;
   /** The longest wait first. */
   readonly contended: Listed<WaitedForLock>;
+  /** Elections that it leads: the fencing token is the epoch. */
+  readonly leads: Listed<HeldLock>;
   /** Locks that are held for longer than expected, the oldest first. */
   readonly long: Listed<HeldLock>;
   readonly hot: Listed<HotName>;
@@ -85,7 +88,7 @@ export interface ProcessActivity {
   readonly findings: Listed<LockFinding>;
 }
 
-const lists = ['contended', 'long', 'hot', 'incidents', 'findings'] as const;
+const lists = ['contended', 'leads', 'long', 'hot', 'incidents', 'findings'] as const;
 /** Entries in each list, and characters of the whole text: a process with a million names writes no more. */
 const most = 10;
 const longestText = 8_000;

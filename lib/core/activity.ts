@@ -136,8 +136,10 @@ export class Activity {
       client,
       host: name,
       pid,
-      ...host.counts(),
+      held: host.counts().held,
+      waiting: [...waits.callers.values()].reduce((sum, callers) => sum + callers, 0),
       contended: waits.contended,
+      leads: await this.live.holds(most, ({ options }) => options.isElection === true),
       long: await this.longHolds(),
       hot: this.hot.listed(now),
       incidents: whole(this.incidents.map(({ at, ...incident }) => ({ ...incident, ago: Math.floor(now - at) }))),
@@ -215,7 +217,8 @@ export class Activity {
   }
 
   private longHolds(): Promise<Listed<HeldLock>> {
-    return this.live.holds(most, ({ lease, options: { maxHold } }, age) => {
+    return this.live.holds(most, ({ lease, options: { maxHold, isElection } }, age) => {
+      if (isElection) return false;
       const isEndless = maxHold === Number.POSITIVE_INFINITY;
       return age >= leastLong && age >= (isEndless ? lease : maxHold / 2);
     });
@@ -240,10 +243,10 @@ type ForceReleased = LockChannels['nestjs-redis-lock:force-released'];
 const whole = <T>(first: readonly T[]): Listed<T> => ({ first, more: 0 });
 
 /** What is worth a report, without what changes with time alone. Undefined: nothing is. */
-function subjectsOf({ contended, long, hot, incidents, findings }: ProcessActivity): string | undefined {
+function subjectsOf({ contended, leads, long, hot, incidents, findings }: ProcessActivity): string | undefined {
   const lists = [
     contended.first.map(({ key }) => key),
-    long.first.map(({ fencingToken }) => fencingToken),
+    [...leads.first, ...long.first].map(({ fencingToken }) => fencingToken),
     hot.first.map(({ name }) => name),
     incidents.first.length,
     findings.first.filter(({ remark }) => !remark).length,

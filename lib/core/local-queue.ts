@@ -93,13 +93,13 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     for (const { counted, options } of this.callers) if (counted) yield options;
   }
 
-  /** The callers that wait behind others. Undefined when none does. */
+  /** The callers that wait behind others, without candidates of an election. Undefined when none does. */
   get waitingHere(): WaitingCallers | undefined {
     let count = 0;
     let first: Caller | undefined;
     let nested: Caller | undefined;
     for (const caller of this.callers) {
-      if (!caller.counted) continue;
+      if (!caller.counted || caller.options.isElection) continue;
       count++;
       if (!first || caller.calledAt < first.calledAt) first = caller;
       if (caller.around && (!nested || caller.calledAt < nested.calledAt)) nested = caller;

@@ -160,6 +160,8 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly callerSuffix?: string;
   /** The templates of the decorator, as labels for metrics. */
   readonly templates?: readonly string[];
+  /** True for a candidate of an election: it waits for as long as another one leads, and that is no contention. */
+  readonly isElection?: boolean;
 }
 
 /** The options of an acquisition when neither the call nor the module sets any. */

@@ -202,7 +202,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     const caller = where === undefined ? {} : { where, callerSuffix: callerSuffix(where) };
     return {
       signal: signal === undefined ? undefined : abortSignal(signal),
-      terms: { ...resolved, ...caller, templates: [this.name] },
+      terms: { ...resolved, ...caller, templates: [this.name], isElection: true },
       hooks,
     };
   }

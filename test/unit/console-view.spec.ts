@@ -31,6 +31,7 @@ function processAt(
 ): SeenProcess {
   const counts = { held: 1, waiting: contended.length };
   const nothing = {
+    leads: listed<never>(),
     long: listed<never>(),
     hot: listed<never>(),
     incidents: listed<never>(),

@@ -46,6 +46,7 @@ export function showOverview(view, open) {
   showWaits(view, open);
   showLong(view, open);
   showHot(view);
+  showLeaders(view, open);
   showIncidents(view, open);
   showFindings(view);
   showProcesses(view, open);
@@ -209,6 +210,22 @@ function showHot({ hot }) {
         most === 1 ? 'one caller at a time' : 'up to ' + most.toLocaleString('en') + ' callers at once',
       );
       fill(part(row, 'gauge'), waited / longest);
+    },
+  );
+}
+
+/** @param {View} view @param {(key: string) => void} open */
+function showLeaders({ leaders }, open) {
+  byId('leaders').hidden = leaders.length === 0;
+  sync(
+    byId('leaders-rows'),
+    leaders,
+    ({ key, fencingToken }) => fencingToken + ' ' + key,
+    () => opening('leader-row', open),
+    (row, leader) => {
+      nameLock(row, leader.key);
+      write(part(row, 'who'), (leader.method === undefined ? '' : leader.method + ', ') + processOf(leader));
+      runTime(part(row, 'held'), leader.heldFor, 1, 'for ');
     },
   );
 }

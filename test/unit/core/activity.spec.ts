@@ -226,6 +226,19 @@ describe('the activity of a process', () => {
     expect(fleet.last.contended.first).toMatchObject([{ key: 'invoice', inside: ['report'] }]);
   });
 
+  it('tells who leads, and no candidate of an election as a waiting caller', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    const election = { ...resolveOptions({ ...forEver, renew: true }, lockDefaults), isElection: true };
+    await a.acquire('scheduler', election);
+    void b.acquire('scheduler', election);
+    await fleet.clock.advance(5 * 60_000);
+    expect(fleet.reports.length).toBeLessThan(12);
+    const { processes } = await b.activity.fleet(10);
+    expect(processes).toMatchObject([{ leads: { first: [{ key: 'scheduler' }] }, long: { first: [] } }]);
+    expect(await b.activity.own()).toMatchObject({ waiting: 0, contended: { first: [] } });
+  });
+
   it('ends with the client', async () => {
     const fleet = new Fleet();
     const a = await fleet.join();
@@ -241,7 +254,7 @@ describe('a report of another program', () => {
 
   it('is one whose lists hold something else', () => {
     const list = { first: [], more: 0 };
-    const whole = { client: 'a', contended: list, long: list, hot: list, incidents: list, findings: list };
+    const whole = { client: 'a', contended: list, leads: list, long: list, hot: list, incidents: list, findings: list };
     const text = encodeActivity({ ...whole, host: undefined, pid: undefined, held: 0, waiting: 0 });
     expect(decodeActivity(text)).toBeDefined();
     expect(decodeActivity(text.replace('"contended":{"first":[]', '"contended":{"first":[1]'))).toBeUndefined();
