@@ -155,8 +155,10 @@ describe('the activity of a process', () => {
     void a.take(names[234]!, forEver);
     await fleet.clock.advance(1_000);
     for (const name of names) void a.take(name, forEver);
-    await fleet.clock.advance(60_000);
-    expect(fleet.reports.at(-1)!.text.length).toBeLessThan(8_001);
+    // So many take several turns of the event loop, which virtual time does not wait for.
+    do await fleet.clock.advance(6_000);
+    while (fleet.last.long.first.length === 0 || fleet.last.contended.first[0]!.callers < 2);
+    expect(fleet.reports.every(({ text }) => text.length <= 8_000)).toBe(true);
     const { contended, long } = fleet.last;
     expect(contended.first[0]).toMatchObject({ key: names[234], callers: 2 });
     expect(long.first.length + long.more).toBe(500);
