@@ -138,6 +138,11 @@ async function checkScript(directory, tarball, redisUrl) {
     const programs = await app.compiles(format, nodenext, { checkDeclarations: true });
     await app.runs(join(programs, 'script.js'), 'locked without Nest', redisUrl);
   }
+  // As npx runs it.
+  const command = join(directory, 'node_modules', '.bin', 'nestjs-redis-lock');
+  const token = ['run', `script-${process.pid}`, '--', 'sh', '-c', 'echo "token $LOCK_FENCING_TOKEN"'];
+  const output = await app.run(token, { REDIS_URL: redisUrl }, command);
+  if (!/^token \d+$/m.test(output)) throw new Error(output);
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'redis-lock-package-'));
@@ -163,8 +168,9 @@ try {
     await check('the changesets become the CHANGELOG of the next version', () =>
       changesetsBecomeTheChangelog(directory),
     );
-    await check('a script with nothing but ioredis installed locks, in ESM and CommonJS', () =>
-      checkScript(join(directory, 'script'), tarball, redis.url),
+    await check(
+      'with nothing but ioredis installed, a script locks in ESM and CommonJS, and so does a command of the shell',
+      () => checkScript(join(directory, 'script'), tarball, redis.url),
     );
     const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
     const apps = lines.map(
