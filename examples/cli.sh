@@ -1,6 +1,6 @@
 # #region look
 export REDIS_URL=redis://127.0.0.1:6379            # in the environment: every user of a machine sees arguments
-npx nestjs-redis-lock ls --contended               # the locks for which somebody waits
+npx nestjs-redis-lock ls --contended               # the locks for which callers wait
 npx nestjs-redis-lock inspect report:daily         # one lock: holders with their tokens, and the queue
 npx nestjs-redis-lock tree                         # who waits for whom
 npx nestjs-redis-lock doctor                       # what is wrong with the server

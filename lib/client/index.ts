@@ -2,36 +2,6 @@ export { createLockClient } from './create-lock-client.js';
 export type { LockClientOptions } from './client.options.js';
 export type { RedisLockClient } from './redis-lock.client.js';
 export type { LockCalls } from '../connection/lock-calls.js';
-export type { LockConnectionOptions, RedisLockQuorumOptions } from '../connection/connection.options.js';
-export type { Duration } from '../core/duration.js';
-export type { LockKind } from '../core/lock-backend.js';
-export { currentLock } from '../core/lock-flow.js';
-export type {
-  ForceReleaseOptions,
-  LockHolderInfo,
-  LockInfo,
-  LockListOptions,
-  LockWaiterInfo,
-} from '../core/lock-info.js';
-export type { LockKey } from '../core/lock-key.js';
+export type { LockConnectionOptions } from '../connection/connection.options.js';
 export type { LockLog } from '../core/lock-log.js';
-export type { Lock } from '../core/lock.js';
-export type { AdoptOptions, LockOptions } from '../core/options.js';
-export type { LockChannels, LockSubject } from '../diagnostics/channels.js';
-export { lockName } from '../key/lock-name.tag.js';
-export {
-  LockConfigurationError,
-  LockError,
-  type LockErrorCode,
-  type LockHolder,
-  LockKindMismatchError,
-  LockLostError,
-  type LockLostReason,
-  LockNotAcquiredError,
-  LockQueueFullError,
-  LockUnavailableError,
-  LockUpgradeError,
-  LockWaitTimeoutError,
-  type NodeVote,
-  QuorumNotReachedError,
-} from '../errors/lock-errors.js';
+export * from '../locks.js';

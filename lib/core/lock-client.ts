@@ -234,8 +234,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   /**
-   * Steps down where it leads, rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and disconnects. Does not wait for
-   * a lock that is lost. Work inside a lock may still take further locks.
+   * Steps down where it leads, rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and
+   * disconnects. Does not wait for a lock that is lost. Work inside a lock may still take further locks.
    */
   shutdown(timeout: number): Promise<void> {
     this.closing ??= inRoot(() => this.close(timeout));

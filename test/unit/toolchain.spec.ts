@@ -20,13 +20,16 @@ describe('toolchain', () => {
 
 describe('the main entry', () => {
   it('exports at most 49 names: what an application writes', () => {
-    const path = join(import.meta.dirname, '..', '..', 'lib', 'index.ts');
-    const { statements } = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023);
-    const names = statements.flatMap((statement) =>
-      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
-        ? statement.exportClause.elements.map(({ name }) => name.text)
-        : [`not a list of names: ${ts.SyntaxKind[statement.kind]}`],
-    );
+    const names = ['index.ts', 'locks.ts'].flatMap((file) => {
+      const path = join(import.meta.dirname, '..', '..', 'lib', file);
+      const { statements } = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023, true);
+      return statements.flatMap((statement) => {
+        if (!ts.isExportDeclaration(statement)) return [`not a list of names: ${ts.SyntaxKind[statement.kind]}`];
+        const { exportClause } = statement;
+        if (exportClause && ts.isNamedExports(exportClause)) return exportClause.elements.map(({ name }) => name.text);
+        return statement.getText().includes("'./locks.js'") ? [] : [`not a list of names: ${statement.getText()}`];
+      });
+    });
     expect(names).toContain('RedisLockModule');
     expect(names.length).toBeLessThanOrEqual(49);
   });
