@@ -1,5 +1,5 @@
 /**
- * Writes docs/api-report.md: what the package exports, as declarations, so that a change of the public API is seen in a review.
+ * Writes docs/reference/api.md: what the package exports, as declarations, so that a change of the public API is seen in a review.
  *
  *   npm run docs:api                            builds where needed, and writes the page
  *   node scripts/write-api-report.mjs --check   exits 1 when the page is stale
@@ -11,7 +11,7 @@ import ts from 'typescript';
 import { build } from './build.mjs';
 import { root } from './run.mjs';
 
-const page = join(root, 'docs', 'api-report.md');
+const page = join(root, 'docs', 'reference', 'api.md');
 const printer = ts.createPrinter({ removeComments: true });
 
 /** The subpaths of package.json that have types, with their declaration files. @returns {[path: string, file: string][]} */
@@ -125,6 +125,6 @@ await build({ ifStale: true });
 const text = await pageText();
 if (!process.argv.includes('--check')) writeFileSync(page, text);
 else if (readFileSync(page, 'utf8') !== text) {
-  console.error('docs/api-report.md is stale: run npm run docs:api');
+  console.error('docs/reference/api.md is stale: run npm run docs:api');
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * Writes the fault matrix of docs/verification.md from the tests in test/fault. A comment above a test says which fault it injects,
+ * Writes the fault matrix of docs/inside/verification.md from the tests in test/fault. A comment above a test says which fault it injects,
  * and which properties of the page it checks:
  *
  *   // Fault 9: I3 (one acquire reaches Redis), I5 unavailable
@@ -106,13 +106,13 @@ function main(/** @type {boolean} */ check) {
     .map((file) => rowsOf(file.replace('.spec.ts', ''), readFileSync(join(root, 'test/fault', file), 'utf8')));
   const rows = found.flatMap((each) => each.rows);
   const problems = [...found.flatMap((each) => each.problems), ...untested(rows)];
-  const page = join(root, 'docs/verification.md');
+  const page = join(root, 'docs/inside/verification.md');
   const before = readFileSync(page, 'utf8');
   const after = before.replace(/(^<!-- faults:.*-->\n).*?(^<!-- \/faults -->)/ms, (_, start, end) =>
     [start, table(rows), '', end].join('\n'),
   );
-  if (!before.includes('<!-- /faults -->')) problems.push('docs/verification.md has no place for the table');
-  if (check && after !== before) problems.push('docs/verification.md is stale: run npm run docs:faults');
+  if (!before.includes('<!-- /faults -->')) problems.push('docs/inside/verification.md has no place for the table');
+  if (check && after !== before) problems.push('docs/inside/verification.md is stale: run npm run docs:faults');
   if (!check) writeFileSync(page, after);
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;

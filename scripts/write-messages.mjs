@@ -1,5 +1,5 @@
 /**
- * Writes docs/messages.md: every message of the library, from the catalogues in lib (`*.messages.ts`, `refusals.ts`). The functions are
+ * Writes docs/reference/messages.md: every message of the library, from the catalogues in lib (`*.messages.ts`, `refusals.ts`). The functions are
  * called with their parameters' names for values, and the comment above each is its cause.
  *
  *   npm run docs:messages                     writes the page
@@ -13,7 +13,7 @@ import { build } from './build.mjs';
 import { root } from './run.mjs';
 
 const lib = join(root, 'lib');
-const page = join(root, 'docs', 'messages.md');
+const page = join(root, 'docs', 'reference', 'messages.md');
 /** As a user meets them. */
 const rooms = [
   'core',
@@ -160,7 +160,8 @@ function strays() {
 const text = await pageText();
 if (process.argv.includes('--check')) {
   const problems = strays();
-  if (readFileSync(page, 'utf8') !== text) problems.push('docs/messages.md is stale: run npm run docs:messages');
+  if (readFileSync(page, 'utf8') !== text)
+    problems.push('docs/reference/messages.md is stale: run npm run docs:messages');
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } else writeFileSync(page, text);

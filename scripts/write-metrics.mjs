@@ -1,5 +1,5 @@
 /**
- * Writes the table of metrics into docs/observability.md, from the list of the library (lib/metrics/instruments.ts).
+ * Writes the table of metrics into docs/operate/observability.md, from the list of the library (lib/metrics/instruments.ts).
  *
  *   npm run docs:metrics                     builds where needed, and writes the table
  *   node scripts/write-metrics.mjs --check   exits 1 when the table is stale
@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from './build.mjs';
 import { root } from './run.mjs';
 
-const page = join(root, 'docs', 'observability.md');
+const page = join(root, 'docs', 'operate', 'observability.md');
 const TABLE = /(<!-- metrics, written by npm run docs:metrics -->\n\n).*?(\n\n<!-- end of metrics -->)/s;
 /** Each metric of a lock has these. */
 const COMMON = ['redis_lock_name', 'redis_lock_connection', 'redis_lock_kind'];
@@ -38,10 +38,10 @@ const rows = all.map((instrument) => {
 const table = `| Metric | Type | Its own labels | |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
 
 const text = readFileSync(page, 'utf8');
-if (!TABLE.test(text)) throw new Error('docs/observability.md has no place for the table of metrics');
+if (!TABLE.test(text)) throw new Error('docs/operate/observability.md has no place for the table of metrics');
 const fresh = text.replace(TABLE, (_, begin, end) => begin + table + end);
 if (!process.argv.includes('--check')) writeFileSync(page, fresh);
 else if (fresh !== text) {
-  console.error('docs/observability.md is stale: run npm run docs:metrics');
+  console.error('docs/operate/observability.md is stale: run npm run docs:metrics');
   process.exitCode = 1;
 }

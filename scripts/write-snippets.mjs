@@ -28,17 +28,17 @@ const WITHOUT_SOURCE = [
   ],
   ['sample/README.md', 'npm run demo', 'test/e2e/demo.spec.ts runs it with these options'],
   ['sample/README.md', 'npm start', 'test/e2e/sample-http.spec.ts starts the same application'],
-  ['docs/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
-  ['docs/guarantees.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],
-  ['docs/verification.md', 'npm run test:model', 'npm test runs the model'],
-  ['docs/verification.md', 'REDIS_SERVER_BIN=', 'names a server that is not here'],
-  ['docs/verification.md', 'REDIS_SERVERS=', 'names servers that are not here'],
-  ['docs/verification.md', 'npm run test:chaos', 'npm test runs it for some seconds'],
-  ['docs/verification.md', 'RANDOM_RUNS=', 'npm test makes fewer runs'],
+  ['docs/reference/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
+  ['docs/concepts/guarantees.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],
+  ['docs/inside/verification.md', 'npm run test:model', 'npm test runs the model'],
+  ['docs/inside/verification.md', 'REDIS_SERVER_BIN=', 'names a server that is not here'],
+  ['docs/inside/verification.md', 'REDIS_SERVERS=', 'names servers that are not here'],
+  ['docs/inside/verification.md', 'npm run test:chaos', 'npm test runs it for some seconds'],
+  ['docs/inside/verification.md', 'RANDOM_RUNS=', 'npm test makes fewer runs'],
 ];
 
 /** Pages that another script writes. */
-const GENERATED = ['docs/api-report.md', 'docs/messages.md', 'docs/performance.tables.md'];
+const GENERATED = ['docs/reference/api.md', 'docs/reference/messages.md', 'docs/operate/performance-tables.md'];
 
 const FENCE = /^(?:<!-- (?<source>\S+\.\w+(?:#[\w-]+)?) -->\n\n?)?^```(?<language>\w*)\n(?<code>.*?)^```$/gms;
 

@@ -1,5 +1,5 @@
 /**
- * Plays the walk of docs/observability.md: two processes of the sample, buyers that wait too long, a real Prometheus with ops/alerts.yml, the
+ * Plays the walk of docs/operate/observability.md: two processes of the sample, buyers that wait too long, a real Prometheus with ops/alerts.yml, the
  * real OpenTelemetry SDK, and a browser that takes the pictures. Writes docs/walk. Takes a quarter of an hour, because the alert does.
  * Needs the Debian packages prometheus and chromium.
  *

@@ -1,4 +1,4 @@
-/** As in sysexits.h, where it has a code. Scripts go by these: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/cli.md#exit-codes */
+/** As in sysexits.h, where it has a code. Scripts go by these: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/reference/cli.md#exit-codes */
 export const exitCode = {
   ok: 0,
   /** `doctor` has findings. */

@@ -75,5 +75,5 @@ export const help = (): string =>
     '',
     connection,
     '',
-    'nestjs-redis-lock COMMAND --help says more. Exit codes: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/cli.md#exit-codes',
+    'nestjs-redis-lock COMMAND --help says more. Exit codes: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/reference/cli.md#exit-codes',
   ].join('\n');

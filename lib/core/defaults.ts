@@ -1,6 +1,6 @@
 /**
  * The defaults of the options. Times in milliseconds.
- * A test compares this file with https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/options.md
+ * A test compares this file with https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/reference/options.md
  */
 export const defaults = {
   lease: 30_000,

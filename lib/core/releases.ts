@@ -15,7 +15,7 @@ interface OpenRelease extends ReleaseRequest {
 /**
  * Releases claims, for certain: a release is repeated until it has a reply. It is sent once more when an `acquire` of the same claim had no
  * reply and may have run after it. Replies to repetitions are ignored.
- * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/protocol.md#late-commands
+ * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/inside/protocol.md#late-commands
  */
 export class Releases {
   private readonly open = new Set<OpenRelease>();

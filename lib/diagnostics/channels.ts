@@ -57,7 +57,7 @@ export interface LockHoldContext extends LockSubject {
   error: LockLostError | undefined;
 }
 
-/** The payloads of all channels, by name: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/diagnostics.md */
+/** The payloads of all channels, by name: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/diagnostics.md */
 export interface LockChannels {
   'nestjs-redis-lock:acquired': {
     readonly key: string;

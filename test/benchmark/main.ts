@@ -38,7 +38,7 @@ const usage = `npm run bench -- [options]
   --only <scenario>   one of ${scenarios.map(({ name }) => name).join(', ')}; may be given several times
   --quick             one short round of everything: to see that it runs, not to be believed
   --json <file>       every measured value and every bar as a line of JSON, added to the file
-  --write             the tables to docs/performance.tables.md and the chart to docs/performance.svg
+  --write             the tables to docs/operate/performance-tables.md and the chart to docs/images/performance.svg
   --strict            exit code 1 when a bar is missed or was not measured`;
 
 const { values: options } = parseArgs({
@@ -89,7 +89,10 @@ if (options.json) {
 }
 if (options.write) {
   const docs = join(import.meta.dirname, '..', '..', 'docs');
-  writeFileSync(join(docs, 'performance.tables.md'), `<!-- Written by npm run bench -- --write -->\n\n${tables}`);
-  writeFileSync(join(docs, 'performance.svg'), chart(results));
+  writeFileSync(
+    join(docs, 'operate', 'performance-tables.md'),
+    `<!-- Written by npm run bench -- --write -->\n\n${tables}`,
+  );
+  writeFileSync(join(docs, 'images', 'performance.svg'), chart(results));
 }
 if (options.strict && bars.some(({ passes }) => !passes)) process.exitCode = 1;

@@ -154,7 +154,7 @@ try {
   });
   if (packed !== undefined) {
     const tarball = join(directory, packed.filename);
-    await check('docs/api-report.md says what is exported', apiIsReported);
+    await check('docs/reference/api.md says what is exported', apiIsReported);
     await check('only intended files are published', () => onlyIntendedFiles(packed));
     await check('every exported path is published', () => exportsExist(packed));
     await check('an application without a cluster or a quorum loads no code of them', othersLoadOnDemand);

@@ -252,7 +252,7 @@ describe('doctor', () => {
   });
 });
 
-describe('the read-only ACL of docs/cli.md', () => {
+describe('the read-only ACL of docs/reference/cli.md', () => {
   it('is enough for ls, inspect, watch and tree, without a word in the log of Redis, and for nothing that writes', async () => {
     await using own = await startRedis();
     const admin = new Redis(own.url);

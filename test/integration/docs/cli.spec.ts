@@ -59,7 +59,7 @@ const form = (text: string): string =>
     .replaceAll(/\d+(\.\d+)?/g, 'n')
     .replaceAll(/ +/g, ' ');
 
-describe("docs/cli.md's commands", () => {
+describe("docs/reference/cli.md's commands", () => {
   it('look at locks as the page shows', async () => {
     await using lock = await locks.acquire('report:daily', { label: 'ReportBuilder' });
     const stop = new AbortController();
@@ -96,9 +96,11 @@ describe("docs/cli.md's commands", () => {
   });
 });
 
-it('the exit codes of docs/cli.md are those of the program', async () => {
+it('the exit codes of docs/reference/cli.md are those of the program', async () => {
   const { exitCode } = await import('../../../lib/cli/exit-codes.js');
-  const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8').split('## Exit codes')[1]!;
+  const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8').split(
+    '## Exit codes',
+  )[1]!;
   const documented = [...page.matchAll(/^\| ([\d, +n]+) \|/gm)].flatMap(([, codes]) =>
     codes!.match(/\d+/g)!.map(Number),
   );

@@ -13,7 +13,7 @@ const start = async (bed: LockTestBed) => {
   return closing(await (await testing.setLogger(new KeptLogger()).compile()).init());
 };
 
-describe('the examples of docs/leaders.md', () => {
+describe('the examples of docs/how-to/leaders.md', () => {
   it('write reports on the leader, with its epoch, and pass on to the other application', async () => {
     const bed = new LockTestBed();
     await using first = await start(bed);

@@ -26,7 +26,7 @@ const commands = (region: string): string[][] =>
     });
 
 /** redis-cli.sh on a server of its own: the prefix and the name are those of the page. */
-describe("docs/diagnostics.md's commands for redis-cli", () => {
+describe("docs/operate/diagnostics.md's commands for redis-cli", () => {
   let server: RedisServer;
   let redis: Redis;
   let apps: TestingModule[];

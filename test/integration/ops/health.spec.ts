@@ -28,7 +28,7 @@ class BillingController {
   }
 }
 
-/** The entry that docs/observability.md shows, with any numbers. */
+/** The entry that docs/operate/observability.md shows, with any numbers. */
 const shown = JSON.parse(
   readFileSync(new URL('../../../examples/output/health.json', import.meta.url), 'utf8'),
   (_, value: unknown) => (typeof value === 'number' ? (expect.any(Number) as unknown) : value),

@@ -5,7 +5,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { Payments, Seats, TicketOffice } from './ticket-office.js';
 
-/** The worked example of docs/testing.md: what a user writes for a service of his own. No Redis, no sleeps. */
+/** The worked example of docs/how-to/testing.md: what a user writes for a service of his own. No Redis, no sleeps. */
 describe('the ticket office', () => {
   let app: TestingModule;
   let office: TicketOffice;

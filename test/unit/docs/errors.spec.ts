@@ -29,7 +29,7 @@ const classes = {
 };
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const text = readFileSync(join(root, 'docs/errors.md'), 'utf8');
+const text = readFileSync(join(root, 'docs/reference/errors.md'), 'utf8');
 
 const lib = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -61,7 +61,7 @@ const codes = rows
 const members = (type: string): string[] =>
   [...new RegExp(`type ${type} =([^;]+);`).exec(lib)![1]!.matchAll(/'([^']+)'/g)].map((match) => match[1]!).sort();
 
-describe('docs/errors.md', () => {
+describe('docs/reference/errors.md', () => {
   it('lists every code, and no other', () => {
     expect(codes.map(({ code }) => code).sort()).toEqual(members('LockErrorCode'));
   });

@@ -50,7 +50,7 @@ describe('scripts/write-faults.mjs', () => {
   });
 });
 
-describe('the fault matrix of docs/verification.md', () => {
+describe('the fault matrix of docs/inside/verification.md', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.spec.ts') && read(file).includes('// Fault '));
 
   it('lists 38 faults', () => {

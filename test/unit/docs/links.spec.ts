@@ -74,12 +74,12 @@ describe('README and docs', () => {
   });
 });
 
-describe('docs/adr', () => {
-  const decisions = filesIn('docs/adr', '.md').filter((file) => !file.endsWith('README.md'));
+describe('docs/inside/adr', () => {
+  const decisions = filesIn('docs/inside/adr', '.md').filter((file) => !file.endsWith('README.md'));
 
   it('has an index with a line for each decision', () => {
-    const listed = [...read('docs/adr/README.md').matchAll(/^\| \[(\d{4})\]\((\1-[\w-]+\.md)\) \|/gm)];
-    expect(listed.map(([, , file]) => join('docs/adr', file!))).toEqual(decisions.toSorted());
+    const listed = [...read('docs/inside/adr/README.md').matchAll(/^\| \[(\d{4})\]\((\1-[\w-]+\.md)\) \|/gm)];
+    expect(listed.map(([, , file]) => join('docs/inside/adr', file!))).toEqual(decisions.toSorted());
   });
 
   it.each(decisions)('%s has number, status, date, context, decision and consequences, in at most 40 lines', (file) => {

@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-describe('docs/messages.md', () => {
+describe('docs/reference/messages.md', () => {
   it('shows every message as the code has it, and no message is outside of a catalogue', () => {
     const { stderr, status } = spawnSync(process.execPath, [join(root, 'scripts/write-messages.mjs'), '--check'], {
       encoding: 'utf8',
@@ -16,9 +16,9 @@ describe('docs/messages.md', () => {
   });
 });
 
-describe('docs/diagnostics.md', () => {
-  const page = readFileSync(join(root, 'docs/diagnostics.md'), 'utf8');
-  const messages = readFileSync(join(root, 'docs/messages.md'), 'utf8');
+describe('docs/operate/diagnostics.md', () => {
+  const page = readFileSync(join(root, 'docs/operate/diagnostics.md'), 'utf8');
+  const messages = readFileSync(join(root, 'docs/reference/messages.md'), 'utf8');
   const lines = [...page.matchAll(/^\| (?:error|warn|log) \| `([^`]+)` \|/gm)].map(([, line]) => line!);
 
   it('has lines of the log', () => {

@@ -14,12 +14,12 @@ interface Row {
   readonly minimum: string;
 }
 
-const text = readFileSync(new URL('../../../docs/options.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../docs/reference/options.md', import.meta.url), 'utf8');
 
 /** The table under a heading: option -> its row. */
 function table(heading: string): Map<string, Row> {
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`docs/options.md has no section '${heading}'`);
+  if (section === undefined) throw new Error(`docs/reference/options.md has no section '${heading}'`);
   const rows = new Map<string, Row>();
   for (const line of section.split('\n')) {
     const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
@@ -59,7 +59,7 @@ const inQuorum = table('Quorum');
 const inCall = table('Call');
 const inDecorator = table('Decorator');
 
-describe('docs/options.md', () => {
+describe('docs/reference/options.md', () => {
   it('lists every option of the module, and no other', () => {
     expect([...inModule.keys()].sort()).toEqual(known(() => resolveModuleOptions(stranger)).sort());
   });

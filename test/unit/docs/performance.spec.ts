@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 
 const read = (page: string): string => readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
 
-/** `docs/performance.tables.md`: first header cell → driver → column → value. */
+/** `docs/operate/performance-tables.md`: first header cell → driver → column → value. */
 const tables = new Map(
-  [...read('docs/performance.tables.md').matchAll(/^\|.*\n\|[- :|]+\n(?:\|.*\n)+/gm)].map(([table]) => {
+  [...read('docs/operate/performance-tables.md').matchAll(/^\|.*\n\|[- :|]+\n(?:\|.*\n)+/gm)].map(([table]) => {
     const [head, , ...rows] = table
       .trim()
       .split('\n')
@@ -59,7 +59,7 @@ const claims: Record<string, string[]> = {
     `${round(cell(renewed, 'requests/s'), 0)} requests a second to renew 5,000 locks with a lease of 10 s`,
     `${one('× by hand')} of the rate of a lock written by hand`,
   ],
-  'docs/performance.md': [
+  'docs/operate/performance.md': [
     `2; with 64 flows that lock at once ${cell('64 flows', 'requests a cycle')}`,
     `| 5,000 renewed locks with a lease of 10 s | ${round(cell(renewed, 'requests/s'), 0)} a second | 0 |`,
     `| 200,000 different names, once each | – | ${cell('200,000 names', 'keys in Redis')} key stays`,

@@ -8,8 +8,9 @@ import { cloneableOptions } from '../../../lib/worker/cloneable-options.js';
 import { MemoryLockBackend } from '../../../lib/testing/index.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
-const page = readFileSync(new URL('../../../docs/guarantees.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/concepts/guarantees.md', import.meta.url), 'utf8');
 const [head, , ...rows] = page
+  .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1') // a link counts by its text
   .split('\n## What works where\n')[1]!
   .split('\n## ')[0]!
   .split('\n')
@@ -52,7 +53,7 @@ const facts: Record<string, (backend: LockBackend, options: RedisLockModuleOptio
   '`keyPrefix`, `poll`': (_, options) => takes(options, { keyPrefix: 'a:' }) && takes(options, { poll: 1000 }),
   '`commandTimeout`': (_, options) => takes(options, { commandTimeout: 500 }),
   'the doctor looks at the server': (backend) => backend.examine !== undefined,
-  "[`renewFrom: 'worker'`](guide.md#long-cpu-work)": (_, options) => hasWorker(options),
+  "`renewFrom: 'worker'`": (_, options) => hasWorker(options),
 };
 
 function hasWorker(options: RedisLockModuleOptions): boolean {
@@ -69,7 +70,7 @@ async function backendOf(options: RedisLockModuleOptions): Promise<LockBackend> 
   return createBackend(resolved, new KeptLog(), await loadBackends(resolved));
 }
 
-describe('the table of what works where, in docs/guarantees.md', () => {
+describe('the table of what works where, in docs/concepts/guarantees.md', () => {
   it('has a column for each topology and a line for each fact', () => {
     expect(head!.slice(1)).toEqual(Object.keys(topologies));
     expect(rows.map(([name]) => name)).toEqual(Object.keys(facts));
@@ -83,7 +84,7 @@ describe('the table of what works where, in docs/guarantees.md', () => {
   });
 });
 
-it('docs/guarantees.md states the claim window of the code (G4)', async () => {
+it('docs/concepts/guarantees.md states the claim window of the code (G4)', async () => {
   const { claimWindow } = await backendOf(topologies['one Redis']!);
   expect(page).toContain(`at most one claim window (${claimWindow / 1000} s)`);
 });

@@ -68,7 +68,7 @@ local function look(known)
       settle()
     end
   elseif redis.call('PTTL', record_key) >= 0 and string.find(redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'LIMIT', 0, 1)[1], '^%S+:%S+$') then
-    -- The hash was evicted, or has another layout (docs/adr/0079): the holders may work until the key is gone.
+    -- The hash was evicted, or has another layout (docs/inside/adr/0079): the holders may work until the key is gone.
     kind = 'unreadable'
   else
     error('FOREIGN value on the key of a lock')
