@@ -9,7 +9,7 @@ const stamp = join(root, 'dist', '.sample-sources');
 /** @throws what the compiler says */
 export async function buildSample() {
   await build({ ifStale: true });
-  const sources = fingerprint(['lib', 'conformance', 'sample']);
+  const sources = fingerprint(['lib', 'conformance', 'sample', 'scripts', 'test/support']);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === sources && existsSync(join(root, 'dist', 'sample'))) return;
   rmSync(stamp, { force: true });
   const { code, output } = await runNode([tool('@nestjs', 'cli', 'bin', 'nest.js'), 'build', 'sample']);

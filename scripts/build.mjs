@@ -44,7 +44,7 @@ export function fingerprint(directories = SOURCES) {
   const hash = createHash('sha1');
   const sources = directories.flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.ts$|^tsconfig.*\.json$/.test(name))
+      .filter((name) => /\.(ts|mjs)$|^tsconfig.*\.json$/.test(name))
       .map((name) => join(directory, name)),
   );
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];

@@ -11,9 +11,9 @@ import type { Guard } from '../../sample/src/settings.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
 /** What `npm run demo` runs: it builds, unless everything is built (as it is here) … */
-const launcher = join(import.meta.dirname, '../../scripts/demo.mjs');
+const launcher = [join(import.meta.dirname, '../../scripts/sample.mjs'), 'demo'];
 /** … and starts this. */
-const demo = join(import.meta.dirname, '../../dist/sample/sample/demo/main.js');
+const demo = [join(import.meta.dirname, '../../dist/sample/sample/demo/main.js')];
 
 /** `npm run demo` in a process group and a temporary directory of its own, so that what it leaves behind can be seen. */
 class DemoRun {
@@ -30,7 +30,7 @@ class DemoRun {
 
   static async start(args: string[], env: NodeJS.ProcessEnv = {}, program = demo): Promise<DemoRun> {
     const directory = await mkdtemp(join(tmpdir(), 'demo-run-'));
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [...program, ...args], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, DATABASE_URL: '', NODE_OPTIONS: '', ...env, TMPDIR: directory },
