@@ -4,6 +4,8 @@
  * Paths are relative to the repository; a new room under lib/ that no rule names belongs to the Nest rooms.
  */
 const PLAIN = '^lib/(core|errors|diagnostics|key)/';
+/** What the engine takes from Node: below all rooms. */
+const platform = '^lib/platform\\.ts$';
 const npm = (name) => `(^|node_modules/)${name}(/|$)`;
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -27,7 +29,7 @@ module.exports = {
       'errors-and-diagnostics-stand-alone',
       'Everybody uses them, they use nobody.',
       { path: '^lib/(errors|diagnostics)/' },
-      { path: '^lib/', pathNot: '^lib/(errors|diagnostics)/' },
+      { path: '^lib/', pathNot: ['^lib/(errors|diagnostics)/', platform] },
     ),
     error(
       'key-is-plain',
@@ -39,13 +41,13 @@ module.exports = {
       'core-below-backends',
       'core holds the port; backends implement it.',
       { path: '^lib/core/' },
-      { path: '^lib/', pathNot: '^lib/(core|errors|diagnostics)/' },
+      { path: '^lib/', pathNot: ['^lib/(core|errors|diagnostics)/', platform] },
     ),
     error(
       'backends-below-nest',
       'A backend knows core only.',
       { path: '^lib/backends/' },
-      { path: '^lib/', pathNot: '^lib/(backends|core|errors|diagnostics)/' },
+      { path: '^lib/', pathNot: ['^lib/(backends|core|errors|diagnostics)/', platform] },
     ),
     error(
       'backends-apart',
@@ -87,6 +89,12 @@ module.exports = {
       { path: '^lib/', pathNot: ['^lib/index\\.ts$', '^lib/[^/]+/index\\.ts$'] },
     ),
 
+    error(
+      'node-behind-the-platform',
+      'The simulator in the documents runs these rooms in a browser, with another file in place of lib/platform.ts.',
+      { path: '^lib/((core|diagnostics|errors|backends/memory)/|testing/virtual-clock\\.ts$)' },
+      { dependencyTypes: ['core'] },
+    ),
     error(
       'nest-only-on-top',
       'core, backends, errors, diagnostics and key are plain TypeScript.',

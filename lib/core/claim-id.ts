@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
+import { processIs, randomText } from '../platform.js';
 import { callerOf } from './describe.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */
@@ -10,7 +9,8 @@ const shown = 5;
  * command: `<22 characters>.<host>.<pid>`.
  */
 export function newClientId(): string {
-  return `${randomBytes(16).toString('base64url')}.${wordOf(hostname(), 63)}.${process.pid}`;
+  const { host, pid } = processIs();
+  return `${randomText(16)}.${wordOf(host, 63)}.${pid}`;
 }
 
 /** Characters of a claim's secret: 66 random bits. */
@@ -27,8 +27,7 @@ let nextSecret = 0;
  */
 export function newClaimId(clientId: string, count: number, suffix: string): string {
   if (nextSecret >= secrets.length) {
-    // Three bytes are four characters.
-    secrets = randomBytes((3 * secretLength * secretsDrawn) / 4).toString('base64url');
+    secrets = randomText((3 * secretLength * secretsDrawn) / 4);
     nextSecret = 0;
   }
   const secret = secrets.slice(nextSecret, (nextSecret += secretLength));

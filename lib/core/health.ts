@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { LockLostReason } from '../errors/lock-errors.js';
+import { randomText } from '../platform.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import { exclusive, type LockBackend } from './lock-backend.js';
@@ -139,7 +139,7 @@ export class Health {
     const byNode = new Map<unknown, string>();
     const nodes = backend.nodeOf ? this.servers.length : 1;
     for (let tries = 0; tries < mostNames && byNode.size < nodes; tries++) {
-      const name = `health-check:${randomUUID()}`;
+      const name = `health-check:${randomText(16)}`;
       byNode.set(backend.nodeOf?.(name), name);
     }
     return [...byNode.values()];

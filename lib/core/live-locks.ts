@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LockSubject } from '../diagnostics/channels.js';
 import type { HeldLock, Listed, WaitedForLock } from './activity-record.js';
 import type { Hold } from './hold.js';
 import type { LocalQueue } from './local-queue.js';
 import { type FlowNode, handlesOf } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
+import { setImmediate } from '../platform.js';
 import type { Observation } from './observation.js';
 
 /** Milliseconds of work after which other work gets a turn. */
@@ -30,7 +30,7 @@ async function inTurns<T>(items: Iterable<T>, each: (item: T) => void): Promise<
   for (const item of items) {
     each(item);
     if (++count % stride !== 0 || performance.now() < until) continue;
-    await nextTurn();
+    await new Promise((resolve) => setImmediate(resolve));
     until = performance.now() + turn;
   }
 }

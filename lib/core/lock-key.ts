@@ -1,3 +1,4 @@
+import { byteLength } from '../platform.js';
 import { inputRefusals } from './refusals.js';
 
 /** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */
@@ -39,8 +40,8 @@ export function assertLockName(name: unknown): asserts name is string {
   if (typeof name !== 'string') throw inputRefusals.noName(name);
   if (name === '') throw inputRefusals.emptyName();
   // A UTF-16 unit takes at most three bytes: short names need no counting.
-  if (name.length * 3 > longestName && Buffer.byteLength(name) > longestName) {
-    throw inputRefusals.longName(name, Buffer.byteLength(name), longestName);
+  if (name.length * 3 > longestName && byteLength(name) > longestName) {
+    throw inputRefusals.longName(name, byteLength(name), longestName);
   }
   // In Node since 20; TypeScript's ES2023 library does not have it yet.
   if (!(name as unknown as { isWellFormed(): boolean }).isWellFormed()) throw inputRefusals.halfPair(name);

@@ -1,4 +1,4 @@
-import { AsyncResource } from 'node:async_hooks';
+import { AsyncResource } from '../platform.js';
 
 class RootContext extends AsyncResource {
   /** For jest's `--detectOpenHandles`: this resource keeps no process running. */

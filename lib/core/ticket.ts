@@ -1,4 +1,5 @@
 import type { LockDemand, LockKind } from './lock-backend.js';
+import { fromBase64url, toBase64url } from '../platform.js';
 import { mostNames, assertLockName } from './lock-key.js';
 import { transferRefusals as refusals } from './transfers.messages.js';
 
@@ -25,7 +26,7 @@ const longestClaim = 1_200;
 /** One word of text, safe in queues, JSON and headers. Its claims are secrets: any holder of the ticket can adopt the lock. */
 export function writeTicket({ kind, permits, limit, holds }: TicketContent): string {
   const parts = holds.map(({ name, claim, fencingToken }) => [name, claim, fencingToken]);
-  return header + version + Buffer.from(JSON.stringify([kind, permits, limit, ...parts])).toString('base64url');
+  return header + version + toBase64url(JSON.stringify([kind, permits, limit, ...parts]));
 }
 
 /** @throws LockConfigurationError for anything but a ticket. */
@@ -37,7 +38,7 @@ export function readTicket(ticket: unknown): TicketContent {
   if (encoded.length > longestTicket || !/^[\w-]+$/.test(encoded)) throw damaged();
   let content: unknown;
   try {
-    content = JSON.parse(Buffer.from(encoded, 'base64url').toString());
+    content = JSON.parse(fromBase64url(encoded));
   } catch {
     throw damaged();
   }

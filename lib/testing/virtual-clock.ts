@@ -1,8 +1,7 @@
-// Bound here, once: fake timers replace the globals.
-import { clearTimeout, setTimeout } from 'node:timers';
 import { settled } from '../backends/memory/index.js';
 import type { Clock } from '../core/clock.js';
 import { type Duration, parseDuration } from '../core/duration.js';
+import { clearTimeout, setTimeout, warn } from '../platform.js';
 import { testingLines as lines, testingRefusals as refusals } from './testing.messages.js';
 
 interface Timer {
@@ -82,7 +81,7 @@ export class VirtualClock implements Clock {
     const timer = setTimeout(() => {
       if (this.warned || this.time !== time) return;
       this.warned = true;
-      process.emitWarning(lines.standstill(what, patience), { code: 'LOCK_TIME_STANDS_STILL' });
+      warn(lines.standstill(what, patience), 'LOCK_TIME_STANDS_STILL');
     }, patience).unref();
     const stop = () => clearTimeout(timer);
     waiting.then(stop, stop);

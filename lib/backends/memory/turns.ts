@@ -1,5 +1,4 @@
-// Bound here, once: fake timers replace the global, and a reply that waits for them would never come.
-import { setImmediate } from 'node:timers';
+import { setImmediate } from '../../platform.js';
 import { memoryRefusals } from './memory.messages.js';
 
 let underWay = 0;
