@@ -1,15 +1,15 @@
 import { type MemoryFaults, MemoryLockServer } from '../backends/memory/index.js';
 import type { Duration } from '../core/duration.js';
-import type { LockLog } from '../core/lock-log.js';
 import { connectionsWanted } from '../method/connection-slot.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
+import { OtherProcess } from './other-process.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { resolveModuleOptions } from '../module/resolve-options.js';
 import { testingRefusals } from './testing.messages.js';
 import { VirtualClock } from './virtual-clock.js';
-import { connectionTo } from './virtual-lock.connection.js';
+import { connectionTo, silence } from './virtual-lock.connection.js';
 
 export interface LockTestBedOptions {
   /**
@@ -42,11 +42,12 @@ export class LockTestBed {
     return this.server.inspect(key);
   }
 
-  /** The locks as another process uses them. It waits in the queue like every process, and never shares a hold with the application.
+  /** The locks as another process uses them. It waits in the queue like every process, and never shares a hold with the application. The
+   * test can stop it, let it continue, and kill it.
    * @param name what `inspect` calls it; default 'elsewhere'
    */
-  otherProcess(name = 'elsewhere'): RedisLockService {
-    return new RedisLockService(connectionTo(this, name, resolveModuleOptions({}), silence));
+  otherProcess(name = 'elsewhere'): OtherProcess {
+    return OtherProcess.on(this, name);
   }
 
   /** The locks of the process under test, for an object that you create yourself: `new Orders(bed.locks(), …)`. */
@@ -92,6 +93,3 @@ export class LockTestBed {
     return this.clock.until(promise, options);
   }
 }
-
-/** Failures in another process belong to the log of that process; a test looks at errors. */
-const silence: LockLog = { log() {}, warn() {}, error() {} };

@@ -14,7 +14,7 @@ import type { ResolvedModuleOptions } from '../module/resolve-options.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Where the locks of a test live, and its time. */
-interface Bed {
+export interface Bed {
   readonly clock: VirtualClock;
   readonly server: MemoryLockServer;
 }
@@ -45,6 +45,13 @@ export class VirtualLockConnection extends LockConnection {
   }
 }
 
+/** The client of a bed that a module with these options has. @param label what `inspect` calls it */
+export const backendOn = (
+  { server }: Bed,
+  label: string,
+  { commandTimeout, poll }: ResolvedModuleOptions,
+): MemoryLockBackend => new MemoryLockBackend({ server, label, commandTimeout, poll });
+
 /** A connection to a bed, as a module with these options has it. @param name what `inspect` calls it */
 export function connectionTo(
   bed: Bed,
@@ -52,9 +59,9 @@ export function connectionTo(
   options: ResolvedModuleOptions,
   log: LockLog,
   nesting?: NestingWatch,
+  backend = backendOn(bed, name, options),
 ): VirtualLockConnection {
-  const { defaults, maxWaiters, shutdownTimeout, strict, commandTimeout, poll } = options;
-  const backend = new MemoryLockBackend({ server: bed.server, label: name, commandTimeout, poll });
+  const { defaults, maxWaiters, shutdownTimeout, strict } = options;
   return new VirtualLockConnection(
     new LockClient(backend, { defaults, maxWaiters }, log),
     { name, strict, shutdownTimeout, nesting },
@@ -62,5 +69,8 @@ export function connectionTo(
     bed.clock,
   );
 }
+
+/** Failures in another process belong to the log of that process; a test looks at errors. */
+export const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 const nameOf = (key: LockKey): string => `the lock ${[key].flat().map(describe).join(', ')}`;

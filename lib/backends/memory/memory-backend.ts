@@ -19,6 +19,7 @@ import type {
   RenewRequest,
 } from '../../core/lock-backend.js';
 import { refusals } from '../../core/refusals.js';
+import { ClientProcess } from './client-process.js';
 import { memoryRefusals } from './memory.messages.js';
 import { MemoryLockServer } from './memory-server.js';
 import type { GrantMessage } from './table-messages.js';
@@ -46,12 +47,14 @@ export interface MemoryLockBackendOptions {
  */
 export class MemoryLockBackend implements LockBackend {
   readonly server: MemoryLockServer;
+  /** That of the server. Its timers stand still while this process is stopped. */
   readonly clock: Clock;
   readonly commandTimeout: number;
   readonly poll: number;
   readonly claimWindow = claimWindow;
 
   #clientId: string | undefined;
+  private readonly process: ClientProcess;
   /** Clients that were refused: their `close()` must not end the one that is served. */
   private refused = 0;
   /** Ends all pauses. */
@@ -61,7 +64,7 @@ export class MemoryLockBackend implements LockBackend {
   constructor(private readonly options: MemoryLockBackendOptions = {}) {
     const { server = new MemoryLockServer(), commandTimeout = defaults.commandTimeout, poll = defaults.poll } = options;
     this.server = server;
-    this.clock = server.clock;
+    this.clock = this.process = new ClientProcess(server.clock);
     this.commandTimeout = parseDuration('commandTimeout', commandTimeout, { min: least.commandTimeout });
     this.poll = parseDuration('poll', poll, { min: least.poll });
   }
@@ -76,12 +79,12 @@ export class MemoryLockBackend implements LockBackend {
     const { polling = false, label } = this.options;
     this.server.connect(clientId, {
       label,
-      granted: polling ? undefined : (grant) => events.granted(this.received(grant)),
-      revoked: polling ? undefined : (claim) => events.revoked?.(claim),
-      freeAfter: polling ? undefined : (claim, rest) => events.freeAt?.(claim, this.clock.now() + rest),
-      recovered: () => {
-        events.recovered();
-      },
+      granted: polling ? undefined : (grant) => this.arrived(() => events.granted(this.received(grant))),
+      revoked: polling ? undefined : (claim) => this.arrived(() => events.revoked?.(claim)),
+      freeAfter: polling
+        ? undefined
+        : (claim, rest) => this.arrived(() => events.freeAt?.(claim, this.clock.now() + rest)),
+      recovered: () => this.arrived(() => events.recovered()),
     });
     await nextTurn();
     if (!this.server.available) throw memoryRefusals.unavailable(undefined, 'cannot be reached');
@@ -169,6 +172,25 @@ export class MemoryLockBackend implements LockBackend {
     return [['memory', this.#clientId !== undefined && this.server.available]];
   }
 
+  /**
+   * The process of this client stands still, as after SIGSTOP: none of its timers runs, it renews nothing, and messages and replies wait.
+   * Its connection stays open. Time passes for the others.
+   */
+  stop(): void {
+    this.process.stop();
+  }
+
+  /** A stopped process goes on, as after SIGCONT: what fell due and what arrived in that time runs with the next `advance`. */
+  continue(): void {
+    this.process.continue();
+  }
+
+  /** The process dies, as after SIGKILL: its connection is closed, and its locks end with their leases. None of its calls settles. */
+  kill(): void {
+    this.process.kill();
+    void this.close();
+  }
+
   async close(): Promise<void> {
     if (this.refused > 0) {
       this.refused--;
@@ -188,12 +210,14 @@ export class MemoryLockBackend implements LockBackend {
 
   /** Waits out an outage that ends within `commandTimeout` of its beginning; rejects at once in a longer one. */
   private async rideOut(name: string | undefined, giveUpAt: number): Promise<void> {
+    if (this.process.isBehind) await this.process.running();
     this.assertOpen(name);
     const { available, away } = this.server;
     if (available) return;
     if (away.until > Math.min(giveUpAt, away.from + this.commandTimeout))
       throw memoryRefusals.unavailable(name, 'cannot be reached');
     await this.pause(away.until - this.clock.now());
+    if (this.process.isBehind) await this.process.running();
   }
 
   /**
@@ -202,6 +226,14 @@ export class MemoryLockBackend implements LockBackend {
    * changes nothing; the other commands are executed.
    */
   private async send<T>(name: string | undefined, whenLate: 'useful' | 'useless', command: () => T): Promise<T> {
+    try {
+      return await this.travel(name, whenLate, command);
+    } finally {
+      if (this.process.isBehind) await this.process.running();
+    }
+  }
+
+  private async travel<T>(name: string | undefined, whenLate: 'useful' | 'useless', command: () => T): Promise<T> {
     this.assertOpen(name);
     const { faults } = this.server;
     const delay = faults.nextCommand();
@@ -220,18 +252,23 @@ export class MemoryLockBackend implements LockBackend {
     return answer;
   }
 
+  /** On the way, whether this process runs or not. */
   private pause(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const stop = this.clock.timer(ms, () => {
+      const stop = this.server.clock.timer(ms, () => {
         this.pauses.delete(end);
         resolve();
       });
       const end = (): void => {
         stop();
-        reject(memoryRefusals.unavailable(undefined, 'is not connected any more', true));
+        this.arrived(() => reject(memoryRefusals.unavailable(undefined, 'is not connected any more', true)));
       };
       this.pauses.add(end);
     });
+  }
+
+  private arrived(fn: () => void): void {
+    this.process.run({ fn });
   }
 
   private assertOpen(name: string | undefined): void {

@@ -5,6 +5,7 @@ import { memoryRefusals } from './memory.messages.js';
 export interface FaultHost {
   lose(name: string): boolean;
   goAway(ms: number): void;
+  setForward(ms: number): void;
 }
 
 /** The fate of one message or command. */
@@ -38,6 +39,14 @@ export class MemoryFaults {
    */
   unavailable(duration: Duration): void {
     this.host.goAway(milliseconds('unavailable', duration));
+  }
+
+  /**
+   * The server's clock is set forward: there leases end earlier by that much, and their holders learn it by the next renewal. Tokens stay in
+   * order.
+   */
+  setClockForward(duration: Duration): void {
+    this.host.setForward(milliseconds('setClockForward', duration));
   }
 
   /** The messages of the next hand-offs are lost: their waiters find the grants by polling. @param count default 1 */

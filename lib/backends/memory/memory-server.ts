@@ -51,7 +51,7 @@ export class MemoryLockServer {
     this.clock = clock;
     this.activity = new ActivityTable(clock);
     // As large as real ones: code that stores a token must have room for it.
-    const since1970 = performance.timeOrigin;
+    let since1970 = performance.timeOrigin;
     this.table = new LockTable(() => since1970 + clock.now(), {
       hears: (client) => this.#connections.get(client)?.granted !== undefined,
       publish: (client, grant) => {
@@ -63,6 +63,9 @@ export class MemoryLockServer {
     });
     this.faults = new MemoryFaults({
       lose: (name) => this.table.lose(name),
+      setForward: (ms) => {
+        since1970 += ms;
+      },
       goAway: (ms) => {
         const now = clock.now();
         this.outage = { from: this.available ? now : this.outage.from, until: now + ms };

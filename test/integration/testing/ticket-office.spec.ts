@@ -92,6 +92,23 @@ describe('the ticket office', () => {
     });
   });
 
+  it('is not disturbed by a process that was stopped past its lease: its late write is refused', async () => {
+    // #region stopped
+    const other = bed.otherProcess();
+    const late = other.using('event:gala', async (lock) => {
+      await other.sleep('10s');
+      await seats.take('zoe', lock.fencingToken);
+    });
+    await bed.advance('5s');
+    other.stop();
+    await bed.advance('31s');
+    await expect(office.buy('gala', 'ann')).resolves.toBe('a seat at gala');
+    other.continue();
+    await expect(bed.until(late)).rejects.toThrow('a later holder has written since');
+    expect(seats.owners).toEqual(['ann']);
+    // #endregion
+  });
+
   describe('when its lock is lost', () => {
     it('because the process was paused sells nothing, and returns the money', async () => {
       // #region lost
