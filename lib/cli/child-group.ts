@@ -21,6 +21,7 @@ export class ChildGroup {
 
   private constructor(child: ChildProcess) {
     this.id = child.pid!;
+    process.on('exit', this.onExit);
     this.exited = once(child, 'exit').then((end) => {
       const [code, signal] = end as [number | null, NodeJS.Signals | null];
       return signal === null ? code! : exitCode.signal + constants.signals[signal];
@@ -60,9 +61,12 @@ export class ChildGroup {
   async gone(): Promise<void> {
     await this.exited;
     while (this.exists && !this.isOverdue) await sleep(lookPause);
+    process.off('exit', this.onExit);
   }
 
   private killedAt = Number.POSITIVE_INFINITY;
+  /** When an error ends this program, the command does not go on without its lock. */
+  private readonly onExit = (): void => void this.send('SIGKILL');
 
   kill(): void {
     this.killedAt = performance.now();

@@ -1,3 +1,4 @@
+import { createWriteStream } from 'node:fs';
 import { escaped } from '../core/describe.js';
 import type { LockHolderInfo, LockPartyInfo } from '../core/lock-info.js';
 
@@ -11,8 +12,16 @@ export function endQuietlyWithReader(): void {
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/**
+ * A thread writes it. Else a pipe that no program reads, or a terminal after Ctrl-S, would stop this program: it could neither renew a lock
+ * nor end a command.
+ */
+const standardError = createWriteStream('', { fd: 2, autoClose: false });
+// A line that no reader gets is no reason to leave a command without its lock.
+standardError.on('error', () => undefined);
+
 /** To standard error: standard output has results only. */
-export const say = (text: string): void => void process.stderr.write(`nestjs-redis-lock: ${text}\n`);
+export const say = (text: string): void => void standardError.write(`nestjs-redis-lock: ${text}\n`);
 
 /** One line. Names and labels may have any characters: those that a terminal interprets are escaped. */
 export const json = (value: unknown): string =>
@@ -42,7 +51,7 @@ export function paintFor(options: { readonly 'no-color'?: boolean | undefined })
 
 /** Lines with aligned columns; the first row is the heading. */
 export function table(rows: ReadonlyArray<readonly string[]>, paint: Paint): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = rows[0]!.map((_, column) => rows.reduce((most, row) => Math.max(most, row[column]!.length), 0));
   return rows.map((row, index) => {
     const line = row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
     return index === 0 ? paint.dim(line.trimEnd()) : line.trimEnd();

@@ -13,8 +13,11 @@ import { Supervision } from './supervision.js';
 import { usageOf } from './usage.js';
 
 const defaultGrace = 5_000;
+/** A fifth of it must be enough for SIGKILL on a busy machine. */
+const leastGrace = 100;
 const defaultLease = 30_000;
-const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** Each of them would end this program, and leave the command without a lock. */
+const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 /** `flock` for a fleet. */
 export async function run(given: Arguments): Promise<number> {
@@ -58,7 +61,7 @@ interface Terms {
 /** @throws CliError */
 function termsOf(given: Arguments, command: string): Terms {
   const lease = durationIn(given, 'lease', { min: 10 }) ?? defaultLease;
-  const grace = durationIn(given, 'grace', { min: 1 }) ?? defaultGrace;
+  const grace = durationIn(given, 'grace', { min: leastGrace }) ?? defaultGrace;
   const maxHold = durationIn(given, 'max-hold', { min: 1 });
   if (lease <= 2 * grace) throw errors.shortLease(lease, grace);
   if (maxHold !== undefined && maxHold <= grace) throw errors.shortHold(maxHold, grace);

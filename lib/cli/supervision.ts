@@ -33,8 +33,8 @@ export class Supervision {
     const code = await group.exited;
     // Work outside of the lock: what is left of the group would go on after the release.
     if (group.exists && !this.isLost) {
-      say(lines.leftovers());
       group.terminate();
+      say(lines.leftovers());
       this.killIn(Math.min(this.grace, lock.remaining) - this.margin);
     }
     await group.gone();
@@ -66,16 +66,17 @@ export class Supervision {
     // has ended, as while this program stood still, leaves no time.
     const rest = why === 'revoked' ? grace - margin : left - margin;
     if (rest > 0) {
-      say(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
       group.terminate();
+      say(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
     }
     this.killIn(rest);
   }
 
   private killIn(milliseconds: number): void {
     const kill = (): void => {
-      if (this.group.exists) say(lines.killing(this.names));
+      if (!this.group.exists) return;
       this.group.kill();
+      say(lines.killing(this.names));
     };
     if (milliseconds > 0) this.killTimer = setTimeout(kill, milliseconds);
     else kill();

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CliProcess } from '../support/cli-process.js';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+let server: RedisServer;
+let directory: string;
+let file: string;
+let name: string;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'lock-runner-'));
+  file = join(directory, 'record');
+  writeFileSync(file, '');
+  name = `runner:${randomUUID()}`;
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const record = (): string[] => readFileSync(file, 'utf8').split('\n').slice(0, -1);
+/** Writes its word to the record again and again, for as long as there is one, and ignores SIGTERM. */
+const stubborn = (word: string): string =>
+  `trap "" TERM; echo $$; while test -e ${file}; do echo ${word} >> ${file}; sleep 0.02; done`;
+const short = ['--lease', '4s', '--grace', '1900ms'];
+
+const gone = async (pid: number): Promise<void> => {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};
+
+describe('run, whose messages no one reads', () => {
+  /** Writes until there is no room. */
+  function fill(pipe: number): void {
+    try {
+      for (;;) writeSync(pipe, 'x'.repeat(4_096));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+
+  it.each(['full', 'closed'])(
+    'ends the command before the next holder starts (standard error is %s)',
+    async (state) => {
+      const path = join(directory, 'errors');
+      execFileSync('mkfifo', [path]);
+      // eslint-disable-next-line no-bitwise
+      const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+      await using proxy = await TcpProxy.to(server.port);
+      await using first = new CliProcess(['run', name, ...short, '--', 'sh', '-c', stubborn('child')], {
+        redis: proxy.url,
+        inTerminal: (command) => ['sh', '-c', `${command} 2> ${path}`],
+      });
+      await first.says(/^\d+\n/);
+      if (state === 'full') fill(pipe);
+      else closeSync(pipe);
+      await using second = new CliProcess(['run', name, '--', 'sh', '-c', `echo next >> ${file}`], {
+        redis: server.url,
+      });
+      await proxy.close();
+      expect(await second.exited).toBe(0);
+      expect(record().filter((line) => line === 'next')).toHaveLength(1);
+      expect(record().at(-1)).toBe('next');
+      // The reader goes away.
+      if (state === 'full') closeSync(pipe);
+      expect(await first.exited).toBe(76);
+    },
+  );
+});
+
+describe('run', () => {
+  it.each([
+    ['SIGQUIT', 131],
+    ['SIGUSR1', 138],
+    ['SIGUSR2', 140],
+  ] as const)('passes %s to the command instead of ending without it', async (signal, code) => {
+    await using first = new CliProcess(['run', name, '--', 'sh', '-c', 'echo ready; exec sleep 60'], {
+      redis: server.url,
+    });
+    await first.says(/ready/);
+    first.send(signal);
+    expect(await first.exited).toBe(code);
+    await using next = new CliProcess(['run', name, '--wait', '0', '--', 'true'], { redis: server.url });
+    expect(await next.exited).toBe(0);
+  });
+
+  it('that ends by an error of its own takes the command with it', async () => {
+    const options = join(directory, 'options.mjs');
+    const crash = join(directory, 'crash');
+    writeFileSync(
+      options,
+      `import { existsSync } from 'node:fs';
+       setInterval(() => { if (existsSync('${crash}')) throw new Error('crash'); }, 10);
+       export default { redis: '${server.url}' };`,
+    );
+    await using first = new CliProcess(['run', name, '--config', options, '--', 'sh', '-c', stubborn('child')]);
+    const child = Number((await first.says(/^(\d+)\n/))[1]);
+    writeFileSync(crash, '');
+    expect(await first.exited).toBe(1);
+    await gone(child);
+  });
+});
