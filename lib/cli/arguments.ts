@@ -58,15 +58,19 @@ export interface Arguments {
   readonly urls: readonly string[];
   /** What is neither an option nor behind `--`. */
   readonly names: readonly string[];
-  /** Behind `--`. */
+  /** The command of `run`, behind `--`. */
   readonly child: readonly string[];
 }
 
+/** In a URL: in front of the host, or as ioredis reads it from the query. */
+const password = /(^|[=,])rediss?:\/\/([^/?#]*:[^/?#]*@|[^#]*[?&]\w*password=)/i;
+
 /** @throws CliError */
 export function readArguments(command: CommandName, args: readonly string[]): Arguments {
-  const separator = args.indexOf('--');
+  // Of other commands, what is behind `--` is a name.
+  const separator = command === 'run' ? args.indexOf('--') : -1;
   const before = separator < 0 ? args : args.slice(0, separator);
-  if (before.some((arg) => /(^|[=,])rediss?:\/\/[^/?#]*:[^/?#]*@/.test(arg))) throw usageErrors.password();
+  if (before.some((arg) => password.test(arg))) throw usageErrors.password();
   if (before.some((arg) => /(^|=)lock-ticket:/.test(arg))) throw usageErrors.ticketInArguments();
   try {
     const { values, positionals } = parseArgs({

@@ -30,6 +30,10 @@ export const usageErrors = {
   severalUrls: (count: number) =>
     new CliError(`${count} URLs given for one server. Add --cluster, --quorum or --sentinel NAME, or give one URL.`),
 
+  /** `--sentinel` with something else than URLs. */
+  noSentinel: () =>
+    new CliError('--sentinel: the URL of each sentinel expected, such as redis://user:password@host:26379.'),
+
   /** `--url-file` or `--config` or `--ticket-file` that cannot be read. */
   noFile: (option: string, file: string, reason: string) =>
     new CliError(`${option}: ${printable(file)} cannot be read: ${reason}.`),

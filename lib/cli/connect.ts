@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { RedisOptions } from 'ioredis';
+import { readUrl } from '../backends/redis/index.js';
 import type { LockClientOptions } from '../client/client.options.js';
 import { connectionOf } from '../client/connection-of.js';
 import { RedisLockClient } from '../client/redis-lock.client.js';
@@ -76,23 +78,28 @@ function topologyOf({ options }: Arguments, urls: readonly string[]): LockClient
 
 /** User, password, database and TLS of the first URL are those of the master. */
 function sentinelsOf(urls: readonly string[], name: string): NonNullable<LockClientOptions['redis']> {
-  const given = urls.map((url) => new URL(url));
-  const { username = '', password = '', pathname = '', protocol = '' } = given[0] ?? {};
-  const tls = protocol === 'rediss:' ? {} : undefined;
-  const db = Number(pathname.slice(1));
+  const given = urls.map(sentinelOf);
+  const [{ username, password, db = 0, tls } = {}] = given as Array<RedisOptions | undefined>;
   return {
-    sentinels: given.map(({ hostname: host, port }) => ({ host, port: Number(port || 26379) })),
+    sentinels: given.map(({ host, port }) => ({ host: host!, port: port! })),
     name,
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(username && { username }),
+    ...(password && { password }),
     ...(db > 0 && { db }),
-    ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   };
+}
+
+/** @throws CliError, LockConfigurationError */
+function sentinelOf(url: string): RedisOptions {
+  if (!/^rediss?:\/\//.test(url)) throw usageErrors.noSentinel();
+  const options = readUrl(url, '--sentinel');
+  return new URL(url).port === '' ? { ...options, port: 26_379 } : options;
 }
 
 async function configOf(file: string): Promise<LockClientOptions> {
   let options: unknown;
-  if (file.endsWith('.json')) options = JSON.parse(await textOf('--config', file));
+  if (file.endsWith('.json')) options = parsed(file, await textOf('--config', file));
   else {
     const module = (await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
       throw usageErrors.noFile('--config', file, (error as Error).message);
@@ -101,6 +108,15 @@ async function configOf(file: string): Promise<LockClientOptions> {
   }
   if (typeof options !== 'object' || options === null) throw usageErrors.noConfig(file, options);
   return options;
+}
+
+/** @throws CliError without the error of Node, which has a part of the file: it may be a password */
+function parsed(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usageErrors.noFile('--config', file, 'it is not JSON');
+  }
 }
 
 /** @throws CliError */

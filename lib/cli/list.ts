@@ -1,5 +1,6 @@
 import type { LockInfo } from '../core/lock-info.js';
 import { escaped } from '../core/describe.js';
+import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { RedisLockClient } from '../client/redis-lock.client.js';
 import { type Arguments, durationIn, noNames, numberIn, onlyName, textIn } from './arguments.js';
 import { observe } from './connect.js';
@@ -60,10 +61,22 @@ export async function look(
     if (more) break;
     names.push(name);
   }
-  names.sort();
   const found: LockInfo[] = [];
+  const unreadable: LockConfigurationError[] = [];
+  const inspect = async (name: string): Promise<void> => {
+    try {
+      found.push(await locks.inspect(name));
+    } catch (error) {
+      if (!(error instanceof LockConfigurationError)) throw error;
+      unreadable.push(error);
+    }
+  };
   for (let first = 0; first < names.length; first += batch)
-    found.push(...(await Promise.all(names.slice(first, first + batch).map((name) => locks.inspect(name)))));
+    await Promise.all(names.slice(first, first + batch).map(inspect));
+  // One name with a foreign value does not hide the others. If no name can be read, the reason is another one.
+  if (found.length === 0 && unreadable[0]) throw unreadable[0];
+  for (const { message } of unreadable) say(message);
+  found.sort((one, other) => (one.key < other.key ? -1 : 1));
   // A lock may have become free since.
   return { locks: found.filter((lock) => lock.kind !== undefined && shows(lock)), more };
 }

@@ -15,8 +15,8 @@ export async function release(given: Arguments): Promise<number> {
   const fencingToken = numberIn(given, 'token');
   const reason = textIn(given, 'reason');
   if (fencingToken === undefined) throw usageErrors.noToken();
-  if (reason === undefined) throw usageErrors.noReason();
-  const actor = textIn(given, 'actor') ?? userInfo().username;
+  if (!reason?.trim()) throw usageErrors.noReason();
+  const actor = textIn(given, 'actor') ?? user();
   const asks = given.options['yes'] !== true;
   if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) throw usageErrors.unconfirmed();
 
@@ -39,6 +39,15 @@ export async function release(given: Arguments): Promise<number> {
       : `Released '${escaped(name)}', which ${partyText(holder)} held with token ${fencingToken}. By ${escaped(actor)}: ${escaped(reason)}`,
   );
   return exitCode.ok;
+}
+
+/** In a container there may be no name for the number. */
+function user(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.()}`;
+  }
 }
 
 /** Ctrl-C and the end of the input are a no. */

@@ -7,7 +7,8 @@ import { exitCode } from './exit-codes.js';
 import { detailed, filterOf, listed, look } from './list.js';
 import { json, paintFor, partyText, print } from './output.js';
 
-const home = '\u001b[H\u001b[2J';
+/** From the upper left corner on, without what was there. Lines that are too long are cut by the terminal: it knows how wide a character is. */
+const redraw = (text: string): string => `\u001b[H\u001b[2J\u001b[?7l${text}\u001b[?7h`;
 
 /** Until Ctrl-C. */
 export async function watch(given: Arguments): Promise<number> {
@@ -26,9 +27,10 @@ export async function watch(given: Arguments): Promise<number> {
     const found = name === undefined ? (await look(locks, wanted)).locks : [await locks.inspect(name)];
     if (isScreen) {
       const lines = name === undefined ? listed(found, paint) : detailed(found[0]!, paint);
-      const { rows, columns } = process.stdout;
+      // 0 where no one has told the terminal its size.
+      const rows = process.stdout.rows || Number.POSITIVE_INFINITY;
       const heading = paint.dim(`${new Date().toLocaleTimeString()}, every ${pause} ms, Ctrl-C ends`);
-      print(home + [heading, ...lines.map((line) => cut(line, columns))].slice(0, rows - 1).join('\n'));
+      print(redraw([heading, ...lines].slice(0, rows - 1).join('\n')));
     } else {
       for (const lock of changes(found, last)) {
         print(given.options['json'] ? json({ at: new Date().toISOString(), ...lock }) : changeText(lock));
@@ -63,13 +65,6 @@ function changes(found: readonly LockInfo[], last: Map<string, string>): LockInf
 function changeText({ key, holders, waiters }: LockInfo): string {
   const who = holders.length === 0 ? 'is free' : `is held by ${holders.map(partyText).join(', ')}`;
   return `${new Date().toLocaleTimeString()} ${escaped(key)} ${who}; ${waiters.length} waiting`;
-}
-
-/** A line as wide as the screen. Colours take no room, and are closed. */
-function cut(line: string, columns: number): string {
-  // eslint-disable-next-line no-control-regex
-  const plain = line.replaceAll(/\u001b\[\d+m/g, '');
-  return plain.length <= columns ? line : `${plain.slice(0, columns - 1)}…`;
 }
 
 /** Ends early, and without an error, when the signal aborts. */

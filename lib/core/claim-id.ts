@@ -61,17 +61,20 @@ export interface ClaimOrigin {
   readonly trace?: string | undefined;
 }
 
-/** @param claim `clientId:n.secret`, with `callerSuffix` and `traceSuffix` behind it; other forms of ids give less. */
+/**
+ * Of words only, as this library writes them: a claim of another program may contain what a terminal interprets.
+ * @param claim `clientId:n.secret`, with `callerSuffix` and `traceSuffix` behind it; other forms of ids give less.
+ */
 export function originOf(claim: string): ClaimOrigin {
   const [client = '', , ...words] = claim.split(':');
   const trace = spanIds.test(words.at(-1) ?? '') ? words.pop() : undefined;
   const [method, label] = words;
   const [, random = client, host, pid] = /^([^.]+)\.(.+)\.(\d+)$/.exec(client) ?? [];
   return {
-    client: random.slice(0, shown),
-    host,
+    client: wordOf(random, shown),
+    host: host === undefined ? undefined : wordOf(host, 63),
     pid: pid === undefined ? undefined : Number(pid),
-    method: method || undefined,
+    method: method ? wordOf(method, 100) : undefined,
     label: label === undefined ? undefined : decoded(label),
     trace,
   };

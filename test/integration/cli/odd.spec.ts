@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { cli, CliProcess } from '../../support/cli-process.js';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+
+let server: RedisServer;
+let admin: Redis;
+let locks: RedisLockClient;
+let prefix: string;
+let directory: string;
+
+beforeAll(async () => {
+  server = await startRedis();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  await admin.quit();
+  await server.stop();
+});
+beforeEach(() => {
+  prefix = `odd:${randomUUID()}:`;
+  directory = mkdtempSync(join(tmpdir(), 'lock-odd-'));
+  const log = { log() {}, warn() {}, error() {} };
+  locks = createLockClient({ redis: server.url, keyPrefix: prefix, shutdownTimeout: 0, log });
+});
+afterEach(async () => {
+  await locks.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const look = (...args: string[]) => cli([...args, '--prefix', prefix], { redis: server.url });
+const written = (name: string, text: string): string => {
+  writeFileSync(join(directory, name), text);
+  return join(directory, name);
+};
+
+/** A lock as another program could have written it. */
+async function forge(name: string, claim: string): Promise<void> {
+  await using _ = await locks.acquire(name);
+  const [, ...rest] = (await admin.get(`${prefix}{${name}}`))!.split(' ');
+  await admin.set(`${prefix}{${name}:forged}`, [claim, ...rest].join(' '), 'PX', 60_000);
+}
+
+describe('what other programs have written', () => {
+  it('puts no control character on a terminal: not as host, method or client of a claim', async () => {
+    const evil = '\u001b[2J\u0007\u009b';
+    await forge('one', `a${evil}b.h${evil}ost.12:0.abc:Me${evil}thod`);
+    await forge('two', `${evil}:0.abc`);
+    for (const args of [['ls'], ['inspect', 'one:forged'], ['inspect', 'two:forged'], ['ls', '--json']]) {
+      const { code, output } = await look(...args);
+      expect(code).toBe(0);
+      expect(output.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+      expect(output).toMatch(args.includes('two:forged') ? /two:forged/ : /h__2J__ost/);
+    }
+    const { fencingToken } = (await locks.inspect('one:forged')).holders[0]!;
+    const taken = await look('release', 'one:forged', '--token', String(fencingToken), '--reason', 'x', '--yes');
+    expect(taken.code).toBe(0);
+    expect((taken.output + taken.errors).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+  });
+
+  it('hides no other lock: ls and tree name what they cannot read, and show the rest', async () => {
+    await locks.acquire('good');
+    await locks.acquire('best');
+    await admin.set(`${prefix}{bad}`, 'no lock');
+    const { code, output, errors } = await look('ls');
+    expect([code, errors]).toEqual([0, expect.stringMatching(/^nestjs-redis-lock: Lock 'bad'.*not a lock.*\n$/)]);
+    expect(output).toMatch(/\nbest .*\ngood .*\n$/);
+    expect(await look('tree')).toMatchObject({ code: 0, errors: expect.stringContaining("Lock 'bad'") });
+    expect(await look('ls', '--starts-with', 'bad')).toMatchObject({ code: 78, output: '' });
+  });
+});
+
+it('a name that begins with -- is given behind --', async () => {
+  await locks.acquire('--json');
+  const { code, output } = await cli(['inspect', '--prefix', prefix, '--', '--json'], { redis: server.url });
+  expect([code, output]).toEqual([0, expect.stringMatching(/^--json exclusive\n  held by /)]);
+  const both = await cli(['inspect', 'a', '--', 'b'], { redis: server.url });
+  expect([both.code, both.errors]).toEqual([64, expect.stringContaining('write nestjs-redis-lock inspect NAME')]);
+  expect((await cli(['ls', '--', 'redis://:secret@h'], { redis: server.url })).errors).toContain(
+    'A URL with a password',
+  );
+});
+
+it.each([
+  [['ls', '--url', 'redis://h?password=secret'], /A URL with a password/],
+  [['ls', '--url', 'REDIS://:secret@h'], /A URL with a password/],
+  [['ls', '--sentinel', 'm', '--url', 'localhost'], /--sentinel: the URL of each sentinel/],
+  [['ls', '--sentinel', 'm', '--url', 'redis://%zz@h'], /--sentinel: this URL cannot be read/],
+  [['run', 'a', '--grace', '50ms', '--', 'true'], /--grace: '50ms' given.*at least 100 ms/],
+  [['release', 'a', '--token', '1', '--reason', ' ', '--yes'], /--reason is missing/],
+])('%j is refused with 64 in one line, before Redis is asked', async (args, problem) => {
+  const { code, errors } = await cli(args, { redis: 'redis://127.0.0.1:1' });
+  expect([code, errors]).toEqual([64, expect.stringMatching(problem)]);
+  expect(errors).not.toContain('secret');
+  expect(errors.trim().split('\n')).toHaveLength(1);
+});
+
+it('an options file that is not JSON is refused with 64, without a part of it: it may be a password', async () => {
+  for (const text of ['secret', '{ "redis": { "password": "secret" }, }']) {
+    const { code, errors } = await cli(['ls', '--config', written('options.json', text)]);
+    expect([code, errors]).toEqual([64, expect.stringMatching(/options\.json' cannot be read: it is not JSON/)]);
+    expect(errors).not.toContain('secret');
+  }
+});
+
+it('release works for a user without a name, as in many containers', async () => {
+  const { fencingToken } = await locks.acquire('report');
+  const args = ['release', 'report', '--token', String(fencingToken), '--reason', 'x', '--yes', '--prefix', prefix];
+  const inTerminal = (command: string) => [
+    ...['setpriv', '--reuid', '54321', '--clear-groups', '--', 'sh', '-c', command],
+  ];
+  const { code, output, errors } = await cli(args, { redis: server.url, inTerminal });
+  expect([code, output, errors]).toEqual([
+    0,
+    expect.stringContaining('By user 54321: x'),
+    expect.stringContaining("by 'user 54321'"),
+  ]);
+});
+
+describe('watch in a terminal', () => {
+  /** The last picture on the screen. */
+  const screen = ({ output }: CliProcess): string => output.split('\u001b[2J').at(-1)!;
+  const watching = (size: string): CliProcess =>
+    new CliProcess(['watch', '--every', '100ms', '--prefix', prefix], {
+      redis: server.url,
+      inTerminal: (command) => ['script', '-qec', `stty ${size}; ${command}`, '/dev/null'],
+    });
+
+  it('shows all locks where the terminal has no size', async () => {
+    await locks.acquire('b');
+    await locks.acquire('a');
+    await using screenless = watching('rows 0 cols 0');
+    await screenless.says(/every 100 ms[^]*every 100 ms/);
+    expect(screenless.output).toMatch(/\r\na +exclusive[^\n]*\r\nb +exclusive/);
+  });
+
+  it('fills the height, and leaves long lines to the terminal, which does not wrap them', async () => {
+    const name = '中'.repeat(40);
+    for (const each of ['a', name, 'z']) await locks.acquire(each);
+    await using small = watching('rows 4 cols 30');
+    await small.says(/every 100 ms[^]*every 100 ms[^]*\u001b\[\?7h/);
+    const [picture] = small.output.match(/\u001b\[\?7l[^]*?\u001b\[\?7h/)!;
+    expect(picture.split('\r\n')).toEqual([
+      expect.stringContaining('every 100 ms'),
+      expect.stringMatching(/NAME/),
+      expect.stringMatching(/^a +exclusive/),
+    ]);
+    small.write('\u0003');
+    expect(await small.exited).toBe(0);
+    expect(screen(small)).toContain('\u001b[?7h');
+  });
+});
