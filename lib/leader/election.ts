@@ -45,7 +45,10 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   private closed = false;
   /** Of its lock, in the latest campaign. */
   terms: ResolvedLockOptions | undefined;
-  private readonly watches = new Set<LeaderWatch>();
+  /** Those whose callers wait for the next leader. */
+  readonly watches = new Set<LeaderWatch>();
+  /** Terms of this process that have begun or ended. */
+  turns = 0;
   /** Hidden from loggers: behind it are passwords. */
   readonly #host: ElectionHost;
 
@@ -78,7 +81,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     return this.#host.log;
   }
 
-  private get isClosed(): boolean {
+  get isClosed(): boolean {
     return this.closed || this.#host.client.isClosing;
   }
 
@@ -98,10 +101,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
         poll: given.poll === undefined ? defaultPoll : parseDuration('poll', given.poll, { min: leastPoll }),
       };
     });
-    const watch = new LeaderWatch(this, poll, signal);
-    if (this.isClosed) watch.end();
-    else this.watches.add(watch);
-    return watch;
+    return new LeaderWatch(this, poll, signal);
   }
 
   /** @param where class and method, for people */
@@ -133,7 +133,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   run<T>(work: () => T): T | undefined {
     const term = this.campaigning?.term;
     if (!term?.isLeading) return undefined;
-    return this.#host.client.current(this.name)?.fencingToken === term.leadership.epoch ? work() : term.run(work);
+    return term.run(work, this.#host.client.current(this.name)?.fencingToken === term.leadership.epoch);
   }
 
   close(): void {
@@ -152,11 +152,8 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   }
 
   turned(): void {
+    this.turns++;
     for (const watch of this.watches) watch.look();
-  }
-
-  watchEnded(watch: LeaderWatch): void {
-    this.watches.delete(watch);
   }
 
   toJSON(): object {

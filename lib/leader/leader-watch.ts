@@ -5,16 +5,20 @@ import type { SeenHolder } from '../core/lock-views.js';
 /** What it needs from its election. */
 export interface LeaderWatchHost {
   readonly clock: Clock;
+  /** Those that learn of each turn, and of the end. */
+  readonly watches: Set<LeaderWatch>;
+  /** Counts what has changed in this process. */
+  readonly turns: number;
+  /** The application closes. */
+  readonly isClosed: boolean;
   holder(): Promise<SeenHolder | undefined>;
-  /** Called once. */
-  watchEnded(watch: LeaderWatch): void;
 }
 
 type Leader = LockHolderInfo | undefined;
 
 /**
- * The changes of an election's leader. It asks only while a caller waits for the next one: an iteration that is left without `return` keeps no
- * timer.
+ * The changes of an election's leader. It asks, and is known to the election and to the signal, only while a caller waits for the next one: an
+ * iteration that is left without `return` leaves nothing behind.
  */
 export class LeaderWatch implements AsyncIterableIterator<Leader> {
   private isOver = false;
@@ -22,6 +26,8 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
   private told: string | undefined;
   /** `Clock.now()` from which it asks again. */
   private askAt = Number.NEGATIVE_INFINITY;
+  /** The turns that were known when it asked last. */
+  private turns = 0;
   private wake: (() => void) | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
@@ -29,13 +35,10 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
     private readonly host: LeaderWatchHost,
     private readonly poll: number,
     private readonly signal: AbortSignal | undefined,
-  ) {
-    if (signal?.aborted) this.end();
-    else signal?.addEventListener('abort', this.end);
-  }
+  ) {}
 
   next(): Promise<IteratorResult<Leader, undefined>> {
-    const next = this.last.then(() => this.change());
+    const next = this.last.then(() => this.awaited());
     this.last = next;
     return next;
   }
@@ -51,27 +54,38 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
 
   /** Something has changed in this process. */
   look(): void {
-    this.askAt = Number.NEGATIVE_INFINITY;
     this.wake?.();
   }
 
   readonly end = (): void => {
-    if (this.isOver) return;
     this.isOver = true;
-    this.signal?.removeEventListener('abort', this.end);
-    this.host.watchEnded(this);
     this.wake?.();
   };
+
+  private async awaited(): Promise<IteratorResult<Leader, undefined>> {
+    const { host, signal } = this;
+    if (host.isClosed || signal?.aborted) this.end();
+    host.watches.add(this);
+    signal?.addEventListener('abort', this.end);
+    try {
+      return await this.change();
+    } finally {
+      host.watches.delete(this);
+      signal?.removeEventListener('abort', this.end);
+    }
+  }
 
   private async change(): Promise<IteratorResult<Leader, undefined>> {
     const { clock } = this.host;
     while (!this.isOver) {
+      if (this.turns !== this.host.turns) this.askAt = Number.NEGATIVE_INFINITY;
       const rest = this.askAt - clock.now();
       if (rest > 0) {
         await this.sleep(rest);
         continue;
       }
       this.askAt = clock.now() + this.poll;
+      this.turns = this.host.turns;
       const reply = await this.ask();
       if (!reply || this.isOver) continue;
       const { claim = '', holder } = reply.seen ?? {};

@@ -75,6 +75,35 @@ describe('the leaders of an election, as one process sees them', () => {
     expect(place.clock.pending).toBe(pending);
   });
 
+  it('show what has changed in this process while no caller waited, and before the interval is over', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    const iterator = a.election.observe({ poll: '1h' });
+    expect(await iterator.next()).toEqual({ done: false, value: undefined });
+    void a.campaign();
+    await place.clock.advance(1);
+    expect(await iterator.next()).toMatchObject({ value: { fencingToken: a.terms[0]!.epoch } });
+  });
+
+  it('leave nothing behind when the iteration is left without its end', async () => {
+    const a = new Candidate(new Constituency());
+    const { signal } = new AbortController();
+    await a.election.observe({ signal }).next();
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(a.election.watches.size).toBe(0);
+  });
+
+  it('end for an iteration that rests when its signal aborts, or the application closes', async () => {
+    const a = new Candidate(new Constituency());
+    const abort = new AbortController();
+    const [one, other] = [a.election.observe({ signal: abort.signal }), a.election.observe()];
+    await Promise.all([one.next(), other.next()]);
+    abort.abort();
+    expect(await one.next()).toMatchObject({ done: true });
+    await a.connection.beforeApplicationShutdown();
+    expect(await other.next()).toMatchObject({ done: true });
+  });
+
   it('say nothing while Redis does not answer, and go on afterwards', async () => {
     const place = new Constituency();
     const a = new Candidate(place);
