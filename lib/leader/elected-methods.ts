@@ -24,12 +24,15 @@ export function addElectedMethod(prototype: object, method: ElectedMethod): void
   electedMethods.set(prototype, [...(electedMethods.get(prototype) ?? []), method]);
 }
 
-/** The methods of the object's class and of its base classes, on one connection. */
+/** The methods of the object's class and of its base classes, on one connection. Of a method with `@Leader`, the override counts. */
 function methodsOf(object: object, connection: LockConnection, type: ElectedMethod['type']): ElectedMethod[] {
   const found: ElectedMethod[] = [];
-  for (let prototype = Object.getPrototypeOf(object); prototype; prototype = Object.getPrototypeOf(prototype))
-    found.push(...(electedMethods.get(prototype) ?? []));
-  return found.filter((method) => method.type === type && method.connection === connection.name);
+  for (let prototype = Object.getPrototypeOf(object); prototype; prototype = Object.getPrototypeOf(prototype)) {
+    const own = (electedMethods.get(prototype) ?? []).filter((method) => method.type === type);
+    const isOverridden = ({ property }: ElectedMethod): boolean => found.some((other) => other.property === property);
+    found.push(...own.filter((method) => type === 'leader only' || !isOverridden(method)));
+  }
+  return found.filter((method) => method.connection === connection.name);
 }
 
 /** Each object that leads, and its method, by election. @throws LockConfigurationError */

@@ -1,10 +1,12 @@
 import 'reflect-metadata';
+import { isObservable, Observable } from 'rxjs';
 import { defaultConnection } from '../connection/connection.options.js';
 import { assertLockName } from '../core/lock-key.js';
 import { type Duration, parseDuration } from '../core/duration.js';
 import { least } from '../core/defaults.js';
 import { readOptions } from '../core/options.js';
 import { located } from '../errors/configuration.js';
+import { readMethodShape } from '../key/method-shape.reader.js';
 import { connectionOf, declareSlot } from '../method/connection-slot.js';
 import { type StandardContext, decoratedMethod, describeMethod } from '../method/decorated-method.js';
 import { decoratorRefusals } from '../method/method.messages.js';
@@ -13,6 +15,7 @@ import { callRefusals } from '../around/around.messages.js';
 import { isWrittenByHand } from '../nest/request-context.js';
 import { addElectedMethod, type ElectedMethod } from './elected-methods.js';
 import { electionRefusals, leaderRefusals as refusals } from './leader.messages.js';
+import type { LocalElection } from './election.js';
 import type { Leadership } from './leadership.js';
 
 /** Options of `@Leader`. */
@@ -63,6 +66,7 @@ export function Leader<This>(election: string, options: LeaderOptions<This> = {}
     const where = describeMethod(target, property);
     located(`@Leader on ${where}`, () => {
       const method = decoratedMethod(target, property, descriptor);
+      refuseGenerator(target, method);
       const { connection, lease, candidate } = read(election, options, ['connection', 'lease', 'candidate']);
       if (lease !== undefined) parseDuration('lease', lease, { min: least.lease });
       if (candidate !== undefined && typeof candidate !== 'function')
@@ -89,6 +93,7 @@ export function LeaderOnly(election: string, options: Pick<LeaderOptions, 'conne
     located(`@LeaderOnly on ${where}`, () => {
       const method = decoratedMethod(target, property, descriptor);
       const { original } = method;
+      refuseGenerator(target, method);
       const { connection } = read(election, options, ['connection']);
       if (isWrittenByHand(target.constructor, method.property)) throw refusals.skippedResponse();
       const slot = declareSlot(target, connection);
@@ -102,11 +107,32 @@ export function LeaderOnly(election: string, options: Pick<LeaderOptions, 'conne
         const own = live.election(election);
         // The object may have come after the start: a lazy module, a test.
         own.standIn(where);
-        return own.isLeader ? own.run(call) : isAsync ? Promise.resolve() : undefined;
+        if (!own.isLeader) return isAsync ? Promise.resolve() : undefined;
+        const result = own.run(call);
+        return isObservable(result) ? onLeader(own, result) : result;
       };
       method.descriptor.value = addGate(target, method.property, gate, original);
     });
   };
+}
+
+/** Its work begins with the subscription, and ends with it: that belongs to the leader, too. */
+function onLeader(election: LocalElection, source: Observable<unknown>): Observable<unknown> {
+  return new Observable((subscriber) => {
+    const subscribed = election.run(
+      () =>
+        new Promise<void>((ended) => {
+          subscriber.add(ended);
+          source.subscribe(subscriber);
+        }),
+    );
+    // The leadership has ended since the call.
+    if (!subscribed) subscriber.complete();
+  });
+}
+
+function refuseGenerator(target: object, { property, original }: ReturnType<typeof decoratedMethod>): void {
+  if (readMethodShape(target.constructor, property, original)?.form.endsWith('generator')) throw refusals.generator();
 }
 
 function read(

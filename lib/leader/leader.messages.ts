@@ -36,6 +36,12 @@ export const leaderRefusals = {
       `@Leader on ${where}: the class, or something that it injects, is request-scoped, so it has no object that could lead. Put the method into a provider of the default scope.`,
     ),
 
+  /** `@Leader` or `@LeaderOnly` on a generator: its steps would run outside of the leadership, or not at all. */
+  generator: () =>
+    wrong(
+      'the method is a generator, which runs only while a caller iterates it. Write an async method, or return an Observable.',
+    ),
+
   /** `@LeaderOnly` on a route handler with `@Res()` or `@Next()`, which Nest leaves to send its own response. */
   skippedResponse: () =>
     wrong(

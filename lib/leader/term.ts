@@ -43,10 +43,18 @@ export class Term {
     });
   }
 
-  /** Runs work of the leader inside the lock. Not with the lock's tracer: the work of days would be one trace. */
-  run<T>(work: () => T): T {
-    const result = runInFlow(this.lock, work);
-    if (typeof (result as Partial<PromiseLike<unknown>> | undefined)?.then !== 'function') return result;
+  /**
+   * Runs work of the leader inside the lock. Not with the lock's tracer: the work of days would be one trace.
+   * @param isInside true when the caller is inside the lock already: a chain of timers must not become a chain of flows
+   */
+  run<T>(work: () => T, isInside = false): T {
+    const begin = (): T => {
+      const result = work();
+      // A query that begins with `then` must begin inside, and once.
+      return isThenable(result) && !(result instanceof Promise) ? (Promise.resolve(result) as T) : result;
+    };
+    const result = isInside ? begin() : runInFlow(this.lock, begin);
+    if (!isThenable(result)) return result;
     const settled: Promise<unknown> = Promise.allSettled([result]).then(() => this.works.delete(settled));
     this.works.add(settled);
     return result;
@@ -65,3 +73,6 @@ export class Term {
     }
   };
 }
+
+const isThenable = (result: unknown): result is PromiseLike<unknown> =>
+  typeof (result as Partial<PromiseLike<unknown>> | undefined | null)?.then === 'function';

@@ -5,6 +5,7 @@ import { ContextIdFactory, REQUEST } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { type Observable, Subject, defer, firstValueFrom, startWith } from 'rxjs';
 import {
   currentLock,
   DistributedLock,
@@ -42,6 +43,9 @@ async function twoOf(provider: Type, imports: (DynamicModule | Type)[] = []) {
   await bed.advance(1);
   return { bed, leads, waits, [Symbol.asyncDispose]: () => Promise.all([leads.close(), waits.close()]).then(() => {}) };
 }
+
+/** A query as builders return it: it runs when `then` is called, each time. */
+const queryOf = <T>(run: () => Promise<T>): PromiseLike<T> => ({ then: (ok, failed) => run().then(ok, failed) });
 
 const elected = (app: TestingModule, name = 'scheduler'): boolean => app.get(RedisLockService).election(name).isLeader;
 
@@ -139,6 +143,49 @@ describe('@Leader', () => {
     await using app = closing(await module.init());
     await bed.advance(1);
     expect(app.get<Scheduler>('alias').terms).toHaveLength(1);
+  });
+
+  it('leads by its override, once, and for the election that the override names', async () => {
+    class Base {
+      readonly seen: string[] = [];
+      @Leader('scheduler')
+      async lead(leadership: Leadership) {
+        this.seen.push('base');
+        await ended(leadership);
+      }
+    }
+    class Same extends Base {
+      @Leader('scheduler')
+      override async lead(leadership: Leadership) {
+        this.seen.push('override');
+        await super.lead(leadership);
+      }
+    }
+    class Other extends Base {
+      @Leader('indexer')
+      override async lead(leadership: Leadership) {
+        await super.lead(leadership);
+      }
+    }
+    const bed = new LockTestBed();
+    await using app = await start(bed, [Same, Other]);
+    await bed.advance(1);
+    expect([app.get(Same).seen, app.get(Other).seen]).toEqual([['override', 'base'], ['base']]);
+    expect(elected(app, 'indexer')).toBe(true);
+  });
+
+  it('begins the query that its method returns once', async () => {
+    class Rows {
+      begun = 0;
+      @Leader('scheduler')
+      lead(_leadership: Leadership): PromiseLike<void> {
+        return queryOf(async () => void this.begun++);
+      }
+    }
+    const bed = new LockTestBed();
+    await using app = await start(bed, [Rows]);
+    await bed.advance(1);
+    expect(app.get(Rows).begun).toBe(1);
   });
 
   it('is refused at start where it cannot work: request-scoped, twice, and with an unknown connection', async () => {
@@ -331,6 +378,82 @@ describe('@LeaderOnly', () => {
     expect(seen).toEqual([1, true]);
     await app.close();
     expect(seen).toEqual([1, true, undefined]);
+  });
+
+  it('is waited for when the method that leads has not waited for it', async () => {
+    class Ticking extends Jobs {
+      @Leader('scheduler')
+      async lead(leadership: Leadership) {
+        void this.long();
+        await ended(leadership);
+      }
+    }
+    await using apps = await twoOf(Ticking);
+    const [a, b] = [apps.leads.get(Ticking), apps.waits.get(Ticking)];
+    const closed = apps.leads.close();
+    await apps.bed.advance('5s');
+    expect([a.seen, b.now()]).toEqual([['begun'], undefined]);
+    a.running.resolve();
+    await apps.bed.advance(10);
+    await closed;
+    expect([a.seen, b.now()]).toEqual([['begun', 'ended'], 'ran']);
+  });
+
+  it('begins the query that its method returns once, and inside the lock', async () => {
+    const begun: unknown[] = [];
+    class Rows {
+      @LeaderOnly('scheduler')
+      remove(): PromiseLike<number | undefined> {
+        return queryOf(async () => begun.push(currentLock()?.key));
+      }
+    }
+    const bed = new LockTestBed();
+    await using app = await start(bed, [Rows]);
+    await bed.advance(1);
+    expect(await app.get(Rows).remove()).toBe(1);
+    expect(begun).toEqual(['scheduler']);
+  });
+
+  it('holds the lock while its Observable is subscribed to, and completes it where this process leads no more', async () => {
+    class Streams {
+      readonly source = new Subject<string>();
+      @LeaderOnly('scheduler')
+      follow(): Observable<string> | undefined {
+        return defer(() => this.source.pipe(startWith(`inside ${currentLock()?.key}`)));
+      }
+    }
+    await using apps = await twoOf(Streams);
+    const [a, b] = [apps.leads.get(Streams), apps.waits.get(Streams)];
+    expect(b.follow()).toBeUndefined();
+    const stream = a.follow()!;
+    const seen: string[] = [];
+    const subscription = stream.subscribe((value) => seen.push(value));
+    const closed = apps.leads.close();
+    await apps.bed.advance('5s');
+    a.source.next('more');
+    expect([seen, elected(apps.waits)]).toEqual([['inside scheduler', 'more'], false]);
+    subscription.unsubscribe();
+    await apps.bed.advance(10);
+    await closed;
+    expect(elected(apps.waits)).toBe(true);
+    expect(await firstValueFrom(stream, { defaultValue: 'nothing' })).toBe('nothing');
+  });
+
+  it('is refused on a generator, as @Leader is', () => {
+    expect(() => {
+      class Steps {
+        @LeaderOnly('scheduler')
+        async *steps(): unknown {}
+      }
+      return Steps;
+    }).toThrow(/@LeaderOnly on Steps\.steps: the method is a generator/);
+    expect(() => {
+      class Steps {
+        @Leader('scheduler')
+        *steps(): unknown {}
+      }
+      return Steps;
+    }).toThrow(/@Leader on Steps\.steps: the method is a generator/);
   });
 
   it('works in a request-scoped class', async () => {
