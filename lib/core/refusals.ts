@@ -144,7 +144,7 @@ export const losses = {
 
   /**
    * `revoked`: an operator released it by force (`forceRelease`), or Redis lost the key. The right settings:
-   * [guarantees](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#settings-for-the-server).
+   * [guarantees](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/production.md#settings-for-the-server).
    */
   revoked: (key: string, where?: string) =>
     lost(

@@ -102,7 +102,7 @@ const listed = async (client: LockClient): Promise<string[]> => {
   return names;
 };
 
-describe('the smallest ACL of docs/concepts/guarantees.md', () => {
+describe('the smallest ACL of docs/operate/production.md', () => {
   it('allows everything that a lock does', async () => {
     const place = await scene(documentedRules());
     await everything(place);

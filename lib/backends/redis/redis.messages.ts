@@ -66,12 +66,12 @@ export const redisRefusals = {
     ),
 
   /**
-   * `NOPERM`: [the smallest ACL](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#the-smallest-acl).
+   * `NOPERM`: [the smallest ACL](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/production.md#the-smallest-acl).
    * Once the permission is granted, the library tries again within 5 s.
    */
   refused: (key: string | undefined, address: string, answer: string, cause: Error) =>
     new LockConfigurationError(
-      `${subject(key)}Redis at ${address} refuses what the lock needs: ${answer}; the smallest ACL: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#the-smallest-acl`,
+      `${subject(key)}Redis at ${address} refuses what the lock needs: ${answer}; the smallest ACL: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/production.md#the-smallest-acl`,
       { key, cause },
     ),
 
@@ -191,7 +191,7 @@ export const redisReasons = {
 /**
  * Findings of the doctor about a Redis server as the application starts. They are warnings. With `strict` the application does not start. A
  * remark is neither. [Settings for the
- * server](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#settings-for-the-server).
+ * server](https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/production.md#settings-for-the-server).
  */
 export const redisFindings = {
   /** `maxmemory` is set, and the policy deletes keys to stay below it: two processes would hold one lock. */
@@ -210,7 +210,7 @@ export const redisFindings = {
   /** The user may not subscribe: waiters poll about once a second. */
   noMessages: (address: string, answer: string): LockFinding => ({
     code: 'LOCK_DOCTOR_PERMISSION',
-    message: `Redis at ${address}: waiters cannot be notified and poll about once a second: ${answer}. Grant +subscribe and the channels: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#the-smallest-acl`,
+    message: `Redis at ${address}: waiters cannot be notified and poll about once a second: ${answer}. Grant +subscribe and the channels: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/operate/production.md#the-smallest-acl`,
   }),
 
   /** Scripts need `SET … GET` and `PXAT`. */

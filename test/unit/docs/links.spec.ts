@@ -37,7 +37,7 @@ describe('README and docs', () => {
   });
 
   it.each(pages)('%s names files that exist', (page) => {
-    const named = [...read(page).matchAll(/`((?:test|lib|sample|scripts|docs|examples)\/[\w./-]+)`/g)].map(
+    const named = [...read(page).matchAll(/`((?:test|lib|conformance|sample|scripts|docs|examples)\/[\w./-]+)`/g)].map(
       ([, file]) => file!,
     );
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
@@ -50,7 +50,7 @@ describe('README and docs', () => {
         if (!read(file).includes(title!)) missing.push(`${title} in ${file}`);
     };
     // `file` ('a title', 'another one')
-    for (const [, file, titles] of read(page).matchAll(/`((?:test|lib)\/[\w./-]+\.ts)` \(('[^)]+')\)/g))
+    for (const [, file, titles] of read(page).matchAll(/`((?:test|lib|conformance)\/[\w./-]+\.ts)` \(('[^)]+')\)/g))
       cite(file!, titles!);
     // A column of titles under 'Shown by (`file`)'. A cell may name a file of its own.
     for (const [, file, rows] of read(page).matchAll(/\| Shown by \(`([^`]+)`\) \|\n(?:\|[ |-]+\n)((?:\|.*\n)+)/g)) {
