@@ -83,6 +83,9 @@ async function check(title, program) {
 /** Backends that differ little from those of `quick`. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|valkey)';
 
+/** Needs a JDK and Maven; skipped without them. */
+const realRedisson = 'redisson/java';
+
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
   quick: async () => {
@@ -90,14 +93,14 @@ const parts = {
     total.failed += (await lint()).length;
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
     await jest(
-      ['unit', 'types', 'integration', 'conformance'],
-      ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance],
+      ['unit', 'types', 'integration', 'conformance', 'redisson'],
+      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${realRedisson}`],
     );
   },
   deep: async () => {
-    const files = `${deepConformance}|test/(fault|chaos|e2e)/`;
+    const files = `${deepConformance}|${realRedisson}|test/(fault|chaos|e2e)/`;
     await jest(
-      ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e'],
+      ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],
       ['--maxWorkers=4', '--testPathPatterns', files],
     );
     await check('the formal model', 'model/check.mjs');
