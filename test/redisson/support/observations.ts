@@ -38,7 +38,7 @@ export function observations(open: () => Promise<PeerProgram>, version?: string)
     return heard.filter((line) => line.startsWith(`${channel} `)).map((line) => line.slice(channel.length + 1));
   };
   const holdElsewhere = async (name: string, lease: number): Promise<void> => {
-    await redis.multi().hset(name, 'somebody else', 1).pexpire(name, lease).exec();
+    await redis.multi().hset(name, 'another holder', 1).pexpire(name, lease).exec();
   };
 
   describe('a lock that is held', () => {
@@ -142,7 +142,7 @@ export function observations(open: () => Promise<PeerProgram>, version?: string)
       await peer.run('a', 'unlock', 'plain', name);
     });
 
-    it('takes the lock without a message when the lifetime that it was told is over', async () => {
+    it('takes the lock without a message when the lifetime of its last reply is over', async () => {
       const name = unique();
       await holdElsewhere(name, 700);
       expect(await peer.run('a', 'lock', 'plain', name)).toBe('held');
