@@ -219,7 +219,7 @@ async function run(thread: number, [, , verb, kind, name = '', ...numbers]: stri
   const names = kind === 'multi' ? name.split(',') : [name];
   const locks = names.map((each) => new Lock(kind === 'multi' ? 'plain' : (kind as Kind), each, thread));
   const [lock] = locks as [Lock, ...Lock[]];
-  switch (verb) {
+  switch (verb ?? '') {
     case 'lock':
       for (const each of locks) await each.acquire(forEver, numbers.length > 0 ? first : -1);
       return 'held';
