@@ -48,7 +48,8 @@ export class FreeWaits {
         },
       };
       signal?.addEventListener('abort', onAbort);
-      const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait) });
+      const { answers } = watch;
+      const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait, answers) });
       // The abort, and the other callers, may belong to other requests.
       inRoot(() => {
         if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.host.clock.timer(wait, tooLate);
@@ -71,6 +72,8 @@ export class FreeWaits {
 /** Looks at one lock until its last caller is gone. */
 class FreeWatch {
   readonly callers = new Set<FreeCaller>();
+  /** Looks that had an answer. */
+  answers = 0;
   private pause = shortestPause;
   private isLooking = false;
   private stopTimer: (() => void) | undefined;
@@ -96,7 +99,9 @@ class FreeWatch {
     this.ended();
   }
 
-  waitedTooLong(wait: number): Error {
+  /** @param before the answers when the caller came */
+  waitedTooLong(wait: number, before: number): Error {
+    if (this.answers === before) return refusals.silence(this.name, 'wait', wait);
     return refusals.waitedTooLong(this.name, wait, this.rest, this.holders[0]);
   }
 
@@ -111,6 +116,7 @@ class FreeWatch {
     const asking = [...this.callers];
     try {
       this.holders = await this.host.holdersOf(this.name);
+      this.answers++;
       for (const caller of asking) {
         if (this.holders.length === 0) caller.end();
         else if (caller.isImpatient) caller.end({ reason: refusals.contended(this.name, this.rest, this.holders[0]) });

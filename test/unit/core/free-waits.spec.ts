@@ -165,6 +165,17 @@ describe('a wait until a lock is free', () => {
     });
   });
 
+  it('rejects as unavailable when no look was answered within `wait`, also where an earlier caller had an answer', async () => {
+    const v = new Waiter();
+    v.hold();
+    void v.wait({ wait: 100_000 });
+    await v.clock.advance(0);
+    v.look = () => new Promise(() => undefined);
+    const waiting = watch(v.wait({ wait: 500 }));
+    await v.clock.advance(500);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  });
+
   it('with `wait: 0` rejects after one look', async () => {
     const v = new Waiter();
     v.hold();
