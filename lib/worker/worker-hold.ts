@@ -56,8 +56,10 @@ export class WorkerHold implements Renewable {
     this.notBefore = now + this.lease / 3;
   }
 
-  /** False when a renewal must not be sent: the lease has run out, or the hold is over. */
+  /** False when a renewal must not be sent: the lease has run out or was lost, or the hold is over. */
   mayRenew(now: number): boolean {
+    // A loss stays one, also where a failover brings the claim back: another caller may have held the lock.
+    if (this.memory.found.what === 'lost') return false;
     return !this.memory.isOver && now < this.validUntil && now < this.time.toLocal(this.memory.endsAt);
   }
 

@@ -120,6 +120,18 @@ describe('a lock that a worker renews, too', () => {
     expect(lock.lost).toMatchObject({ reason: 'revoked' });
   });
 
+  it('stays lost when the backend knows its claim again, as after a failover', async () => {
+    const v = await started();
+    const lock = await v.acquire('a');
+    v.workerBackend.onRenew = () => ['lost'];
+    await v.blocked(5_000);
+    v.workerBackend.onRenew = (holds) => holds.map(() => v.workerBackend.renewal(9_000));
+    await v.clock.advance(3_500);
+    expect(lock.isHeld).toBe(false);
+    expect(lock.lost).toMatchObject({ reason: 'revoked' });
+    expect(v.workerBackend.renewed).toHaveLength(1);
+  });
+
   it('is not extended by the reply to a renewal that was under way at its release', async () => {
     const v = await started();
     const reply = deferred<Array<ReturnType<typeof v.backend.renewal>>>();
