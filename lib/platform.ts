@@ -1,6 +1,7 @@
 /**
  * All that the engine takes from Node: core, diagnostics, the backend in memory and the virtual clock. The simulator in the documents has
- * another file in its place (docs/adr/0087-one-file-for-node.md). Re-exports cost no call: published files import Node's modules directly.
+ * another file in its place. Re-exports cost no call: published files import Node's modules directly.
+ * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/inside/adr/0087-one-file-for-node.md
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { decisions, sections } from '../../../site/pages.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -71,6 +72,15 @@ describe('README and docs', () => {
   it.each([...pages, ...sources])('%s has absolute links that lead to files and headings of the repository', (file) => {
     const broken = [...read(file).matchAll(repository)].filter(([, path, anchor]) => !leads(path!, anchor));
     expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe('docs/README.md', () => {
+  it('lists every page: the site makes its sidebar of it', () => {
+    const listed = sections().flatMap(({ groups }) => groups.flatMap((group) => group.pages.map(({ path }) => path)));
+    const decided = decisions().map(({ path }) => path);
+    const expected = filesIn('docs', '.md').map((file) => file.slice('docs/'.length));
+    expect([...listed, ...decided].toSorted()).toEqual(expected.filter((file) => file !== 'README.md').toSorted());
   });
 });
 

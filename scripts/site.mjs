@@ -1,0 +1,48 @@
+/**
+ * The documents as a site. Its tools are a package of their own (site/), so that `npm ci` of the repository does not install them: the first
+ * run here does.
+ *
+ *   npm run docs                               while you write: http://localhost:5173
+ *   npm run docs:build                         dist/site, for any file server; a dead link fails
+ *   DOCS_BASE=/locks/ npm run docs:build       for a server that has it under a path
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root, runNode } from './run.mjs';
+
+const site = join(root, 'site');
+const installed = join(site, 'node_modules', '.package-lock.json');
+
+/** @returns {boolean} whether the packages of the lock are there */
+function isInstalled() {
+  if (!existsSync(installed)) return false;
+  const versions = (/** @type {string} */ file) =>
+    Object.entries(JSON.parse(readFileSync(file, 'utf8')).packages).flatMap(([path, { version, optional }]) =>
+      path === '' || optional ? [] : [`${path}@${version}`],
+    );
+  const there = new Set(versions(installed));
+  return versions(join(site, 'package-lock.json')).every((name) => there.has(name));
+}
+
+/**
+ * @param {string[]} args of VitePress
+ * @param {{ echo?: boolean, env?: NodeJS.ProcessEnv }} [options]
+ */
+export async function vitepress(args, { echo = false, env = {} } = {}) {
+  if (!isInstalled()) {
+    const { code, output } = await runNode(['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      command: 'npm',
+      cwd: site,
+      echo,
+    });
+    if (code !== 0) return { code, output };
+  }
+  const [command = '', ...rest] = args;
+  const program = join(site, 'node_modules', 'vitepress', 'bin', 'vitepress.js');
+  return runNode([program, command, site, ...rest], { cwd: site, echo, env });
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  process.exitCode = (await vitepress(process.argv.slice(2), { echo: true })).code;
+}
