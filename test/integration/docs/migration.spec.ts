@@ -17,7 +17,13 @@ import { forkWorker, type Worker } from '../../support/worker.js';
 
 // Their `exports` lead TypeScript to no types.
 const require = createRequire(import.meta.url);
-const { default: RedlockOf5 } = require('redlock') as { default: new (clients: Redis[]) => Redlock };
+interface Redlock5 extends Redlock {
+  readonly settings: object;
+  acquire(keys: string[], duration: number): Promise<{ release(): Promise<unknown> }>;
+}
+const { default: RedlockOf5 } = require('redlock') as {
+  default: new (clients: Redis[], settings?: object) => Redlock5;
+};
 const RedlockOf4 = require('redlock4') as new (clients: Redis[]) => Redlock4;
 
 type Version = 'before' | 'both' | 'after';
@@ -169,6 +175,34 @@ describe.each(Object.entries(libraries))('the migration from %s', (title, { exam
   it('one holder too many if both deploys are done in one step: the two do not see each other', async () => {
     expect(await meet('before', 'after')).toBe(true);
     expect(await meet('after', 'before')).toBe(true);
+  });
+});
+
+describe('what the pages say about redlock', () => {
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => redis.disconnect());
+
+  it('5: the defaults are 10 tries, 200 ± 100 ms apart, so about 2 s and at most 3 s', () => {
+    expect(new RedlockOf5([redis]).settings).toMatchObject({ retryCount: 10, retryDelay: 200, retryJitter: 100 });
+  });
+
+  it('5: contention and a release after the lease are one error', async () => {
+    const redlock = new RedlockOf5([redis], { retryCount: 0 });
+    const key = randomUUID();
+    const lock = await redlock.acquire([key], 5000);
+    await expect(redlock.acquire([key], 5000)).rejects.toMatchObject({ name: 'ExecutionError' });
+    await redis.del(key); // as at the end of the lease
+    await expect(lock.release()).rejects.toMatchObject({ name: 'ExecutionError' });
+  });
+
+  it('4: a release after the lease rejects', async () => {
+    const key = randomUUID();
+    const lock = await new RedlockOf4([redis]).lock(key, 5000);
+    await redis.del(key);
+    await expect(lock.unlock()).rejects.toMatchObject({ name: 'LockError' });
   });
 });
 
