@@ -27,8 +27,11 @@ export const consoleRefusals = {
     ),
 } as const;
 
-/** Log lines of the console. */
+/** Lines of the console: in the log, and the first one on the page. */
 export const consoleLines = {
+  /** In place of a finding that names locks, with the option `redact`. */
+  withheld: () => 'Locks are nested in a way that can lose or block them. The log of the process says which.',
+
   /** Error. The person in front of the page sees only that it did not work. */
   failed: (what: string, reason: string) => `Lock console: ${what} failed: ${reason}`,
 

@@ -32,7 +32,7 @@ export interface LockConsoleOptions {
   forceRelease?: LockConsoleForceRelease | undefined;
   /**
    * Changes texts that may contain personal data before they leave the process, such as `(name) => name.replace(/[^@:]+@/, '…@')`.
-   * Labels, too. A lock is still found by its real name.
+   * Labels, too. A lock is still found by its real name. Findings about nested locks contain names: they are then in the log only.
    * @default the texts as they are
    */
   redact?: ((text: string, what: LockConsoleText) => string) | undefined;
@@ -55,7 +55,7 @@ export interface ResolvedConsoleOptions {
   readonly imports: NonNullable<ModuleMetadata['imports']>;
   readonly connections: readonly string[] | undefined;
   readonly forceRelease: { readonly guards: GuardList; readonly actor: (request: never) => unknown } | undefined;
-  readonly redact: (text: string, what: LockConsoleText) => string;
+  readonly redact: ((text: string, what: LockConsoleText) => string) | undefined;
 }
 
 /** @throws LockConfigurationError */
@@ -63,9 +63,9 @@ export function resolveConsoleOptions(options: unknown): ResolvedConsoleOptions 
   const given = readOptions('options', options, [
     ...(['path', 'guards', 'imports', 'version', 'connections', 'forceRelease', 'redact'] as const),
   ]) as Partial<LockConsoleOptions>;
-  const { path = 'locks', connections, redact = (text) => text, forceRelease, imports = [], version } = given;
+  const { path = 'locks', connections, redact, forceRelease, imports = [], version } = given;
   if (typeof path !== 'string') throw refusals.noPath(path);
-  if (typeof redact !== 'function') throw refusals.noFunction('redact', redact);
+  if (redact !== undefined && typeof redact !== 'function') throw refusals.noFunction('redact', redact);
   const isList = connections === undefined || (Array.isArray(connections) && connections.length > 0);
   if (!isList || connections?.some((name) => typeof name !== 'string')) throw refusals.noConnections(connections);
   return {

@@ -39,7 +39,7 @@ export function overviewOf(processes: readonly SeenProcess[], total: number): Ov
   return {
     contended: contended.slice(0, most.locks),
     moreContended: cut(contended, most.locks) + sum(processes, ({ contended: { more } }) => more),
-    leaders: holdsOf(processes, ({ leads }) => leads.first).slice(0, most.locks),
+    leaders: leadersOf(processes).slice(0, most.locks),
     long: long.slice(0, most.locks),
     moreLong: cut(long, most.locks) + sum(processes, (process) => process.long.more),
     waits: waitTree(processes),
@@ -62,6 +62,15 @@ function holdsOf(
   return processes
     .flatMap((process) => of(process).map((held) => ({ ...partyOf(process, held), ...aged(held, process.age) })))
     .sort((one, other) => other.heldFor - one.heldFor);
+}
+
+/** One for each election, the newest epoch: the record of a leader that is gone stays for a while. */
+function leadersOf(processes: readonly SeenProcess[]): Overview['leaders'] {
+  const byEpoch = holdsOf(processes, ({ leads }) => leads.first).sort(
+    (one, other) => one.fencingToken - other.fencingToken,
+  );
+  const newest = new Map(byEpoch.map((leader) => [leader.key, leader]));
+  return [...newest.values()].sort((one, other) => other.heldFor - one.heldFor);
 }
 
 /** The longest wait first. A name that callers of several processes wait for is one entry. */

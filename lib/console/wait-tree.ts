@@ -15,9 +15,12 @@ export interface WaitedLock {
   readonly holder: Party | undefined;
   /** True when its holder waits, over others, for a lock that it holds itself: none of them goes on. */
   readonly isDeadlock: boolean;
-  /** True when it stands further up already, where its waiters are shown. */
+  /** True when its waiters are shown at another place. */
   readonly isRepeated: boolean;
+  /** Those first that block others. */
   readonly waiters: readonly Waiter[];
+  /** How many waiting processes are not shown. */
+  readonly moreWaiters: number;
 }
 
 interface Waiter extends Party {
@@ -42,28 +45,33 @@ interface Wait extends Omit<Waiter, 'blocks'> {
 
 const deepest = 10;
 const mostLocks = 100;
+const mostWaiters = 10;
 
 /** Who waits for whom: process → lock → process. */
 export function waitTree(processes: ReadonlyArray<ProcessActivity & { readonly age: number }>): WaitTree {
   const waits = waitsByKey(processes);
   const cycles = deadlocks(waits);
-  let left = mostLocks;
-  const build = (key: string, above: readonly string[]): WaitedLock => {
-    left--;
+  const built = new Set<string>();
+  const build = (key: string, depth = 0): WaitedLock => {
     const found = waits.get(key)!;
-    const isRepeated = above.includes(key);
-    const isEnd = isRepeated || above.length >= deepest || left <= 0;
+    const isRepeated = built.has(key);
+    const isEnd = isRepeated || depth >= deepest || built.size >= mostLocks;
+    if (!isEnd) built.add(key);
+    const blockedBy = ({ inside }: Wait): string[] => inside.filter((name) => waits.has(name));
+    const [blocking, others] = [true, false].map((blocks) =>
+      found.filter((wait) => blockedBy(wait).length > 0 === blocks),
+    );
+    const shown = isEnd ? [] : [...blocking!, ...others!].slice(0, mostWaiters);
     return {
       key,
       holder: found.find(({ holder }) => holder)?.holder,
       isDeadlock: cycles.has(key),
       isRepeated,
-      waiters: isEnd
-        ? []
-        : found.map(({ inside, holder: _, ...waiter }) => {
-            const blocking = inside.filter((name) => waits.has(name));
-            return { ...waiter, blocks: blocking.map((name) => build(name, [...above, key])) };
-          }),
+      waiters: shown.map((wait) => {
+        const { inside: _inside, holder: _holder, ...waiter } = wait;
+        return { ...waiter, blocks: blockedBy(wait).map((name) => build(name, depth + 1)) };
+      }),
+      moreWaiters: found.length - shown.length,
     };
   };
   const held = new Set([...waits.values()].flat().flatMap(({ inside }) => inside));
@@ -74,7 +82,7 @@ export function waitTree(processes: ReadonlyArray<ProcessActivity & { readonly a
     const cycle = cycles.get(key);
     if (cycle === undefined ? held.has(key) : shown.has(cycle)) continue;
     if (cycle !== undefined) shown.add(cycle);
-    if (left > 0) roots.push(build(key, []));
+    if (built.size < mostLocks) roots.push(build(key));
     else more++;
   }
   const rank = (lock: WaitedLock): number => (lock.isDeadlock ? deepest + 1 : depthOf(lock));

@@ -88,7 +88,70 @@ export interface ProcessActivity {
   readonly findings: Listed<LockFinding>;
 }
 
-const lists = ['contended', 'leads', 'long', 'hot', 'incidents', 'findings'] as const;
+type Check = (value: unknown) => boolean;
+
+const text: Check = (value) => typeof value === 'string';
+const number: Check = Number.isFinite;
+const maybe =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+/** An object whose fields pass. Others may be there. */
+const fields =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    Object.entries(checks).every(([field, check]) => check((Object(value) as Record<string, unknown>)[field]));
+
+const origin = { client: text, host: maybe(text), pid: maybe(number) };
+const caller = { method: maybe(text), label: maybe(text) };
+const lock = { ...caller, key: text, name: text };
+const held = {
+  ...lock,
+  kind: text,
+  fencingToken: number,
+  heldFor: number,
+  lease: number,
+  leaseLeft: number,
+  maxHold: maybe(number),
+};
+/** The entries of each list. */
+const entries = {
+  contended: {
+    ...lock,
+    kind: text,
+    callers: number,
+    longest: number,
+    holder: maybe(fields({ ...origin, ...caller, heldFor: number })),
+    inside: listOf(text),
+  },
+  leads: held,
+  long: held,
+  hot: { name: text, waited: number, most: number },
+  incidents: {
+    ...lock,
+    type: text,
+    ago: number,
+    fencingToken: maybe(number),
+    lost: maybe(text),
+    actor: maybe(text),
+    reason: maybe(text),
+  },
+  findings: { code: text, message: text },
+} as const;
+
+const lists = Object.keys(entries) as Array<keyof typeof entries>;
+/** One wrong record must not hide those of the other processes. */
+const isActivity = fields({
+  ...origin,
+  held: number,
+  waiting: number,
+  ...Object.fromEntries(lists.map((list) => [list, fields({ first: listOf(fields(entries[list])), more: number })])),
+});
+
 /** Entries in each list, and characters of the whole text: a process with a million names writes no more. */
 const most = 10;
 const longestText = 8_000;
@@ -97,31 +160,23 @@ const form = 1;
 
 /** The text for Redis: names no claim, no ticket and no password. */
 export function encodeActivity(activity: ProcessActivity): string {
-  for (let entries = most; ; entries = Math.floor(entries / 2)) {
-    const cut = Object.fromEntries(lists.map((list) => [list, shortened<unknown>(activity[list], entries)]));
-    const text = JSON.stringify({ form, ...activity, ...cut });
-    if (text.length <= longestText || entries === 0) return text;
+  for (let length = most; ; length = Math.floor(length / 2)) {
+    const cut = Object.fromEntries(lists.map((list) => [list, shortened<unknown>(activity[list], length)]));
+    const written = JSON.stringify({ form, ...activity, ...cut });
+    if (written.length <= longestText || length === 0) return written;
   }
 }
 
-export function shortened<T>({ first, more }: Listed<T>, entries: number): Listed<T> {
-  return { first: first.slice(0, entries), more: more + Math.max(0, first.length - entries) };
+export function shortened<T>({ first, more }: Listed<T>, length: number): Listed<T> {
+  return { first: first.slice(0, length), more: more + Math.max(0, first.length - length) };
 }
 
 /** Undefined for a text of another form, or of another program. */
-export function decodeActivity(text: string): ProcessActivity | undefined {
+export function decodeActivity(written: string): ProcessActivity | undefined {
   try {
-    const { form: found, ...activity } = JSON.parse(text) as ProcessActivity & { form?: unknown };
-    const isWhole = found === form && lists.every((list) => isListed(activity[list]));
-    return isWhole && typeof activity.client === 'string' ? activity : undefined;
+    const { form: found, ...activity } = JSON.parse(written) as ProcessActivity & { form?: unknown };
+    return found === form && isActivity(activity) ? activity : undefined;
   } catch {
     return undefined;
   }
 }
-
-const isListed = (value: unknown): boolean => {
-  const { first, more } = Object(value) as Partial<Listed<unknown>>;
-  return (
-    Number.isSafeInteger(more) && Array.isArray(first) && first.every((entry) => typeof entry === 'object' && entry)
-  );
-};

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockIncident, ProcessActivity, WaitedForLock } from '../../lib/core/activity-record.js';
+import type { ConsoleView } from '../../lib/console/console.reader.js';
 import { overviewOf, type SeenProcess } from '../../lib/console/overview.js';
+import { redacted } from '../../lib/console/redaction.js';
 import { isFromOwnPage } from '../../lib/console/same-origin.js';
 import { waitTree } from '../../lib/console/wait-tree.js';
 
@@ -86,6 +88,29 @@ describe('who waits for whom', () => {
     const text = JSON.stringify(waitTree(chain));
     expect(text.length).toBeLessThan(100_000);
   });
+
+  it('stays small for a fleet in which each process holds what the others wait for, and counts those it leaves out', () => {
+    const readers = Array.from({ length: 500 }, (_, index) =>
+      processAt(`p${index}`, [waits('inner', 2_000, ['outer']), waits('outer', 1_000)]),
+    );
+    const { roots } = waitTree(readers);
+    expect(JSON.stringify(roots).length).toBeLessThan(20_000);
+    const [inner] = roots;
+    expect(inner).toMatchObject({ key: 'inner', waiters: { length: 10 }, moreWaiters: 490 });
+    const blocks = inner!.waiters.map((waiter) => waiter.blocks[0]!);
+    expect(blocks.map(({ isRepeated }) => isRepeated)).toEqual([false, ...Array.from({ length: 9 }, () => true)]);
+    expect(blocks[0]).toMatchObject({ key: 'outer', waiters: { length: 10 }, moreWaiters: 490 });
+  });
+
+  it('shows the waiters first that block others, however short they have waited', () => {
+    const queue = Array.from({ length: 20 }, (_, index) => processAt(`p${index}`, [waits('x', 5_000 + index)]));
+    const { roots } = waitTree([
+      ...queue,
+      processAt('blocker', [waits('x', 1, ['y'])]),
+      processAt('z', [waits('y', 1)]),
+    ]);
+    expect(roots[0]!.waiters[0]).toMatchObject({ host: 'blocker', blocks: [{ key: 'y' }] });
+  });
 });
 
 describe('the view of a fleet', () => {
@@ -112,6 +137,36 @@ describe('the view of a fleet', () => {
     expect(incidents).toMatchObject([{ type: 'forced', actor: 'ann', host: 'loser' }]);
     const alone = overviewOf([processAt('loser', [], { incidents: listed(loss) })], 1).incidents;
     expect(alone).toMatchObject([{ type: 'lost', host: 'loser' }]);
+  });
+
+  it('shows one leader of an election, that of the newest epoch, although the record of the last one is still there', () => {
+    const leads = (epoch: number, heldFor: number) => {
+      const lock = {
+        key: 'scheduler',
+        name: 'scheduler',
+        kind: 'exclusive',
+        method: undefined,
+        label: undefined,
+      } as const;
+      return listed({ ...lock, fencingToken: epoch, heldFor, lease: 9_000, leaseLeft: 9_000, maxHold: undefined });
+    };
+    const gone = processAt('gone', [], { leads: leads(1, 90_000) });
+    const view = overviewOf([gone, processAt('present', [], { leads: leads(2, 1_000) })], 2);
+    expect(view.leaders.map(({ host, fencingToken }) => [host, fencingToken])).toEqual([['present', 2]]);
+  });
+
+  it('has no finding that names locks, where names are redacted', () => {
+    const findings = listed(
+      { code: 'LOCK_DOCTOR_ORDER', message: "'user:ann' inside 'user:bob'" } as const,
+      { code: 'LOCK_DOCTOR_LEASE', message: "'user:ann' has a fixed lease" } as const,
+      { code: 'LOCK_DOCTOR_EVICTION', message: 'Redis evicts' } as const,
+    );
+    const view = overviewOf([processAt('a', [], { findings })], 1) as ConsoleView;
+    expect(redacted(view, { redact: undefined })).toBe(view);
+    const shown = redacted(view, { redact: (text) => text });
+    expect(shown.findings.map(({ code }) => code)).toEqual(view.findings.map(({ code }) => code));
+    expect(shown.findings.at(-1)).toMatchObject({ message: 'Redis evicts' });
+    expect(JSON.stringify(shown)).not.toMatch(/ann|bob/);
   });
 
   it('has a limited number of entries for any number of processes, and says how many more there are', () => {

@@ -143,7 +143,7 @@ function showLocks(list, locks, open) {
     locks,
     ({ key }) => key,
     () => opening('tree-lock', open),
-    (item, { key, holder, isDeadlock, isRepeated, waiters }) => {
+    (item, { key, holder, isDeadlock, isRepeated, waiters, moreWaiters }) => {
       nameLock(item, key);
       item.classList.toggle('red', isDeadlock);
       part(item, 'deadlock').hidden = !isDeadlock;
@@ -151,6 +151,11 @@ function showLocks(list, locks, open) {
       write(
         part(item, 'holder'),
         holder ? callerOf(holder) + ', ' + processOf(holder) : 'a process that is not known yet',
+      );
+      const isMore = moreWaiters > 0 && !isRepeated;
+      writeOrHide(
+        part(item, 'more'),
+        isMore ? counted(moreWaiters, 'more waiting process', 'more waiting processes') : '',
       );
       const inner = part(item, 'waiters');
       inner.hidden = waiters.length === 0;

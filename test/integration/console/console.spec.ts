@@ -438,6 +438,32 @@ describe('the work of the console', () => {
 });
 
 describe('the view of a fleet', () => {
+  it('goes on without the record of a process that wrote another form of it', async () => {
+    const server = await startRedis();
+    closing.push(() => server.stop());
+    const admin = new Redis(server.url);
+    closing.push(async () => admin.disconnect());
+    const [seconds] = await admin.time();
+    const none = { first: [], more: 0 };
+    const [lists, wait] = [
+      { leads: none, long: none, hot: none, incidents: none, findings: none },
+      { key: 'x', name: 'x' },
+    ];
+    const of = (client: string, entry: object): string => {
+      const contended = { first: [{ ...wait, kind: 'exclusive', callers: 1, longest: 1, ...entry }], more: 0 };
+      const written = JSON.stringify({ form: 1, client, held: 0, waiting: 1, contended, ...lists });
+      return `${Number(seconds) * 1_000 + 60_000} ${seconds}000 1 ${written}`;
+    };
+    await admin.hset('lock:1:activity', {
+      'wrong.h.1': of('wrong', { inside: 'x' }),
+      'right.h.2': of('right', { inside: [] }),
+    });
+    const { get } = bound(await open(undefined, {}, undefined, server.url));
+    const { status, json } = await get('/api/overview');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ contended: [{ key: 'x', waiters: [{ client: 'right' }] }] });
+  });
+
   it('has what each process tells, and goes on with the last answer while Redis is away', async () => {
     const server = await startRedis();
     closing.push(() => server.stop());

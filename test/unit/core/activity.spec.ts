@@ -261,6 +261,56 @@ describe('a report of another program', () => {
     expect(decodeActivity(text)).toBeDefined();
     expect(decodeActivity(text.replace('"contended":{"first":[]', '"contended":{"first":[1]'))).toBeUndefined();
   });
+
+  const lock = { key: 'k', name: 'k' };
+  const held = { ...lock, kind: 'exclusive', fencingToken: 1, heldFor: 1, lease: 1, leaseLeft: 1 };
+  const entries = {
+    contended: {
+      ...lock,
+      kind: 'exclusive',
+      callers: 1,
+      longest: 1,
+      holder: { client: 'b', host: 'h', pid: 1, fencingToken: 1, heldFor: 1 },
+      inside: ['a'],
+    },
+    leads: held,
+    long: held,
+    hot: { name: 'k', waited: 1, most: 1 },
+    incidents: { ...lock, type: 'lost', ago: 1, fencingToken: 1, lost: 'revoked' },
+    findings: { code: 'LOCK_DOCTOR_EVICTION', message: 'm' },
+  };
+  /** @param change takes the place of fields of one entry, or of the whole record */
+  const record = (list: string, change: object): string => {
+    const lists = Object.entries(entries).map(([name, entry]) => {
+      const changed = name === list ? { ...entry, ...change } : entry;
+      return [name, { first: [changed], more: 0 }] as const;
+    });
+    const whole = { form: 1, client: 'a', host: 'h', pid: 1, held: 0, waiting: 1, ...Object.fromEntries(lists) };
+    return JSON.stringify(list === '' ? { ...whole, ...change } : whole);
+  };
+
+  it('is one whose entries have other fields, in any list', () => {
+    expect(decodeActivity(record('', {}))).toBeDefined();
+    for (const [list, entry] of Object.entries(entries))
+      for (const field of Object.keys(entry))
+        for (const wrong of [null, { a: 1 }, ['x', 1]])
+          expect([list, field, decodeActivity(record(list, { [field]: wrong }))]).toEqual([list, field, undefined]);
+  });
+
+  it.each([
+    ['', { host: 1 }],
+    ['', { pid: 'x' }],
+    ['', { waiting: 'x' }],
+    ['', { held: undefined }],
+    ['contended', { inside: 'abc' }],
+    ['contended', { holder: { client: 'b', heldFor: 'x' } }],
+    ['contended', { method: 1 }],
+    ['long', { maxHold: '1m' }],
+    ['incidents', { reason: {} }],
+    ['incidents', { label: 1 }],
+  ])('is one with the wrong field %s %j', (list, change) => {
+    expect(decodeActivity(record(list, change))).toBeUndefined();
+  });
 });
 
 describe('hot names', () => {
