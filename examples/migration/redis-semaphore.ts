@@ -38,9 +38,9 @@ export class Accounts {
     });
     await mutex.acquire();
     try {
-      await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) =>
-        work(AbortSignal.any([lost.signal, lock.signal])),
-      );
+      await this.locks.using(lockName`account:${id}`, { wait: '3s' }, async ({ signal }) => {
+        await work(AbortSignal.any([lost.signal, signal]));
+      });
     } finally {
       await mutex.release();
     }
@@ -50,7 +50,8 @@ export class Accounts {
   // #region after
   // Deploy B: the new lock alone.
   async after(id: string, work: Work): Promise<void> {
-    await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal));
+    const name = lockName`account:${id}`;
+    await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
   }
   // #endregion
 }
@@ -65,7 +66,8 @@ export class Gateway {
 
   // #region permits-before
   async before(name: string, work: Work): Promise<void> {
-    const semaphore = new Semaphore(this.redis, `gateway:${name}`, 2, { acquireTimeout: 3000 });
+    const options = { acquireTimeout: 3000 };
+    const semaphore = new Semaphore(this.redis, `gateway:${name}`, 2, options);
     await semaphore.acquire();
     try {
       await work();
@@ -78,10 +80,12 @@ export class Gateway {
   // #region permits-both
   // Deploy A: a permit of both.
   async both(name: string, work: Work): Promise<void> {
-    const semaphore = new Semaphore(this.redis, `gateway:${name}`, 2, { acquireTimeout: 3000 });
+    const options = { acquireTimeout: 3000 };
+    const semaphore = new Semaphore(this.redis, `gateway:${name}`, 2, options);
     await semaphore.acquire();
     try {
-      await this.locks.using(lockName`gateway:${name}`, { limit: 2, wait: '3s' }, (lock) => work(lock.signal));
+      const permits = { limit: 2, wait: '3s' } as const;
+      await this.locks.using(lockName`gateway:${name}`, permits, ({ signal }) => work(signal));
     } finally {
       await semaphore.release();
     }
@@ -91,7 +95,8 @@ export class Gateway {
   // #region permits-after
   // Deploy B: the new permits alone.
   async after(name: string, work: Work): Promise<void> {
-    await this.locks.using(lockName`gateway:${name}`, { limit: 2, wait: '3s' }, (lock) => work(lock.signal));
+    const permits = { limit: 2, wait: '3s' } as const;
+    await this.locks.using(lockName`gateway:${name}`, permits, ({ signal }) => work(signal));
   }
   // #endregion
 }

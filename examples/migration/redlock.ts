@@ -27,16 +27,20 @@ export class Accounts {
   // #region both
   // Deploy A: the old lock outside, the new one inside.
   async both(id: string, work: Work): Promise<void> {
-    await this.redlock.using([`account:${id}`], 5000, (old) =>
-      this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(AbortSignal.any([old, lock.signal]))),
-    );
+    const name = lockName`account:${id}`;
+    await this.redlock.using([`account:${id}`], 5000, async (old) => {
+      await this.locks.using(name, { wait: '3s' }, async ({ signal }) => {
+        await work(AbortSignal.any([old, signal]));
+      });
+    });
   }
   // #endregion
 
   // #region after
-  // Deploy B: the new one alone. Renewed by itself, and it rejects by itself when the lock was lost.
+  // Deploy B: the new one alone. It rejects by itself if the lock was lost.
   async after(id: string, work: Work): Promise<void> {
-    await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal));
+    const name = lockName`account:${id}`;
+    await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
   }
   // #endregion
 }

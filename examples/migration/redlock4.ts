@@ -29,9 +29,10 @@ export class Accounts {
   // #region both
   // Deploy A: the old lock outside, the new one inside.
   async both(id: string, work: Work): Promise<void> {
+    const name = lockName`account:${id}`;
     const old = await this.redlock.lock(`account:${id}`, 5000);
     try {
-      await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal));
+      await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
     } finally {
       await old.unlock();
     }
@@ -39,9 +40,10 @@ export class Accounts {
   // #endregion
 
   // #region after
-  // Deploy B: renewed until the work ends. If the lock is lost, the signal aborts and the call rejects.
+  // Deploy B: renewed until the work ends. A lost lock aborts the signal, and the call rejects.
   async after(id: string, work: Work): Promise<void> {
-    await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal));
+    const name = lockName`account:${id}`;
+    await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
   }
   // #endregion
 }

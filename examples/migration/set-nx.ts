@@ -35,14 +35,18 @@ export class Accounts {
   // #region both
   // Deploy A: the old lock outside, the new one inside.
   async both(id: string, work: Work): Promise<void> {
-    await this.before(id, () => this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal)));
+    const name = lockName`account:${id}`;
+    await this.before(id, async () => {
+      await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
+    });
   }
   // #endregion
 
   // #region after
   // Deploy B: the new one alone.
   async after(id: string, work: Work): Promise<void> {
-    await this.locks.using(lockName`account:${id}`, { wait: '3s' }, (lock) => work(lock.signal));
+    const name = lockName`account:${id}`;
+    await this.locks.using(name, { wait: '3s' }, ({ signal }) => work(signal));
   }
   // #endregion
 }
