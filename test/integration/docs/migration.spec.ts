@@ -24,7 +24,15 @@ interface Redlock5 extends Redlock {
 const { default: RedlockOf5 } = require('redlock') as {
   default: new (clients: Redis[], settings?: object) => Redlock5;
 };
+const { Redlock: RedlockOfSesamecare } = require('@sesamecare-oss/redlock') as {
+  Redlock: new (clients: Redis[]) => Redlock;
+};
 const RedlockOf4 = require('redlock4') as new (clients: Redis[]) => Redlock4;
+
+const redlocks: Record<string, new (clients: Redis[]) => Redlock | Redlock4> = {
+  'redlock 4': RedlockOf4,
+  '@sesamecare-oss/redlock': RedlockOfSesamecare,
+};
 
 type Version = 'before' | 'both' | 'after';
 type Migrated = Record<Version, (id: string, work: () => Promise<void>) => Promise<void>>;
@@ -52,6 +60,7 @@ interface Library {
 const account = (id: string): string => lockName`account:${id}`;
 const libraries: Record<string, Library> = {
   'redlock 5': { example: OfRedlock5, name: account },
+  '@sesamecare-oss/redlock': { example: OfRedlock5, name: account },
   'redlock 4': { example: OfRedlock4, name: account },
   'redis-semaphore': { example: OfRedisSemaphore, name: account },
   'a Semaphore of redis-semaphore': {
@@ -106,7 +115,7 @@ describe.each(Object.entries(libraries))('the migration from %s', (title, { exam
         { provide: 'redis', useValue: redis },
         {
           provide: 'redlock',
-          useFactory: () => (title === 'redlock 4' ? new RedlockOf4([redis]) : new RedlockOf5([redis])),
+          useFactory: () => new (redlocks[title] ?? RedlockOf5)([redis]),
         },
       ],
     }).compile();
