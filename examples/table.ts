@@ -1,4 +1,4 @@
-/** The cells of the table in README.md: test/unit/docs/readme.spec.ts compares them, and test/integration/docs/table.spec.ts calls them. */
+/** The cells of docs/start/what-to-write.md: test/unit/docs/readme.spec.ts compares them, and test/integration/docs/table.spec.ts calls them. */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { currentLock, DistributedLock, lockName, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';

@@ -22,6 +22,11 @@ const WITHOUT_SOURCE = [
     'installs from the registry; test/package installs the tarball',
   ],
   [
+    'docs/start/quick-start.md',
+    'npm install nestjs-redis-lock ioredis',
+    'installs from the registry; test/package installs the tarball',
+  ],
+  [
     'README.md',
     'git clone https://github.com/nestjs-redis-lock/nestjs-redis-lock',
     'clones; test/e2e/demo.spec.ts runs the demo',

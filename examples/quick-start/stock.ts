@@ -15,6 +15,7 @@ export class Payments {
 export class StockService {
   constructor(private readonly payments: Payments) {}
 
+  // #region method
   @DistributedLock({ key: 'product:#{id}', wait: '5s' })
   async take(id: string): Promise<number> {
     const token = currentLock()!.fencingToken;
@@ -30,6 +31,7 @@ export class StockService {
     this.update('UPDATE product SET stock = ? WHERE id = ? AND fence <= ?', [stock - 1, id, token]);
     return stock - 1;
   }
+  // #endregion
 
   private update(sql: string, values: (string | number)[]): void {
     const { changes } = database.prepare(sql).run(...values);

@@ -29,7 +29,9 @@ const pages = (existsSync(site) ? readdirSync(site, { recursive: true, encoding:
   .toSorted();
 const html = new Map(pages.map((page) => [page, readFileSync(join(site, page), 'utf8')]));
 const linksOf = (text: string): string[] => [...text.matchAll(/<a [^>]*?href="([^"]+)"/g)].map(([, href]) => href!);
-const fileOf = (href: string): string => href.slice(base.length).replace(/(^|\/)$/, '$1index.html');
+/** The file of a link that stands on a page. */
+const fileOf = (href: string, page: string): string =>
+  new URL(href, `http://localhost${base}${page}`).pathname.slice(base.length).replace(/(^|\/)$/, '$1index.html');
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -55,7 +57,7 @@ describe('the site of docs/', () => {
     const dead = linksOf(html.get(page)!).filter((href) => {
       if (/^[a-z]+:/.test(href)) return false;
       const [path = '', anchor] = href.split('#');
-      const target = html.get(path === '' ? page : fileOf(path));
+      const target = html.get(path === '' ? page : fileOf(path, page));
       return (
         target === undefined ||
         (anchor !== undefined && anchor !== '' && !target.includes(`id="${decodeURIComponent(anchor)}"`))
@@ -66,7 +68,7 @@ describe('the site of docs/', () => {
 
   it('leads to every page from the sidebar', () => {
     const [sidebar = ''] = /<aside class="VPSidebar".*?<\/aside>/s.exec(html.get('reference/options.html') ?? '') ?? [];
-    const listed = new Set(linksOf(sidebar).map(fileOf));
+    const listed = new Set(linksOf(sidebar).map((href) => fileOf(href, 'reference/options.html')));
     expect(pages.filter((page) => page !== 'index.html' && !listed.has(page))).toEqual([]);
   });
 
@@ -106,7 +108,7 @@ describe('the site of docs/', () => {
   async function show(page: Page, path: string): Promise<void> {
     await page.goto(`${address}${base}${path}`);
     // Vue has taken the page over.
-    await page.locator('#app[data-v-app]').waitFor();
+    await page.waitForFunction("document.querySelector('#app').__vue_app__ !== undefined");
   }
 
   it.each(pages)('%s fits a telephone, draws its diagrams, and complains of nothing', async (path) => {

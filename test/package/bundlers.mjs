@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 /** Installed beside the application's own packages. */
 export const BUNDLERS = { '@swc/core': '1.16.22', esbuild: '0.28.2', webpack: '5.112.2' };
 
-/** What minified code says, where a key has the name of a parameter: docs/guide.md, keys. */
+/** What minified code says, where a key has the name of a parameter: docs/how-to/names.md. */
 const REFUSED = /names no parameter of the method\. Found: .*as a minifier calls them/;
 
 /** What is not bundled, as usual on a server: the packages, but for ours and those that it brings. */

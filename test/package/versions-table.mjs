@@ -16,7 +16,7 @@ export const LINES = {
 /** @typedef {keyof typeof LINES} Part */
 /** @typedef {{ works: Set<string>, fails: Set<string> }} Tried exact versions */
 
-const GUIDE = join(root, 'docs', 'guide.md');
+const PAGE = join(root, 'docs', 'reference', 'works-with.md');
 const BEGIN = '<!-- versions: npm run test:versions -->';
 const END = '<!-- /versions -->';
 
@@ -33,11 +33,11 @@ const cell = (versions) =>
  */
 export function writeTable(tried) {
   const date = new Date().toISOString().slice(0, 10);
-  const text = readFileSync(GUIDE, 'utf8');
+  const text = readFileSync(PAGE, 'utf8');
   const [before, rest] = text.split(BEGIN);
   const [old, after] = rest?.split(END) ?? [];
   if (before === undefined || old === undefined || after === undefined) {
-    throw new Error(`docs/guide.md has no ${BEGIN} … ${END}`);
+    throw new Error(`docs/reference/works-with.md has no ${BEGIN} … ${END}`);
   }
   const rows = /** @type {[Part, string[]][]} */ (Object.entries(LINES)).map(([part, lines]) => {
     const known = tried.get(part);
@@ -50,12 +50,12 @@ export function writeTable(tried) {
     return `| ${part} | ${cell(good)} | ${cell(fails)} | ${cell(notRun)} | ${date} |`;
   });
   const table = ['| | Works | Fails | Not run | Date |', '| --- | --- | --- | --- | --- |', ...rows];
-  writeFileSync(GUIDE, [before + BEGIN, '', ...table, '', END].join('\n') + after);
+  writeFileSync(PAGE, [before + BEGIN, '', ...table, '', END].join('\n') + after);
 }
 
 /** The table of the guide has every supported line, and nothing that fails. */
 export function tableIsComplete() {
-  const table = readFileSync(GUIDE, 'utf8').split(BEGIN)[1]?.split(END)[0] ?? '';
+  const table = readFileSync(PAGE, 'utf8').split(BEGIN)[1]?.split(END)[0] ?? '';
   for (const [part, lines] of Object.entries(LINES)) {
     const cells =
       table
@@ -64,7 +64,8 @@ export function tableIsComplete() {
         ?.split('|') ?? [];
     const versions = `${cells[2]},${cells[4]}`.split(',').map((version) => version.trim());
     const missing = lines.filter((line) => !versions.some((version) => belongsTo(line, version)));
-    if (missing.length > 0) throw new Error(`docs/guide.md: no ${part} ${missing.join(', ')}; npm run test:versions`);
-    if (cells[3]?.trim() !== '–') throw new Error(`docs/guide.md: ${part} ${cells[3]} fails`);
+    if (missing.length > 0)
+      throw new Error(`docs/reference/works-with.md: no ${part} ${missing.join(', ')}; npm run test:versions`);
+    if (cells[3]?.trim() !== '–') throw new Error(`docs/reference/works-with.md: ${part} ${cells[3]} fails`);
   }
 }

@@ -8,7 +8,7 @@ import { modules, Table } from '../../../examples/table.js';
 import { closing } from '../nest/fixtures.js';
 import { KeptLogger } from '../transports/kept-logger.js';
 
-describe('the table of the README, in examples/table.ts', () => {
+describe('docs/start/what-to-write.md, in examples/table.ts', () => {
   const start = async (bed: LockTestBed) => {
     const imports = [RedisLockTestingModule.forRoot({ bed })];
     const testing = Test.createTestingModule({ imports, providers: [Table] });
