@@ -16,17 +16,16 @@ interface Row {
 
 const text = readFileSync(new URL('../../../docs/reference/options.md', import.meta.url), 'utf8');
 
-/** The table under a heading: option -> its row. */
-function table(heading: string): Map<string, Row> {
+/** The options under a heading, with their last lines: `Default: … · minimum: … · unit: …`. */
+function options(heading: string): Map<string, Row> {
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`docs/reference/options.md has no section '${heading}'`);
-  const rows = new Map<string, Row>();
-  for (const line of section.split('\n')) {
-    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
-    const name = /^`(\w+)`$/.exec(cells[1] ?? '')?.[1];
-    if (name !== undefined) rows.set(name, { default: cells[5]!, minimum: cells[6]! });
-  }
-  return rows;
+  const entries = section.matchAll(
+    /^### `(\w+)`\n(?:(?!^### ).*\n)*?Default: (.+?)(?: · minimum: (.+?))?(?: · unit: .+)?$/gm,
+  );
+  return new Map(
+    Array.from(entries, ([, name, value, minimum]) => [name!, { default: value!, minimum: minimum ?? '–' }]),
+  );
 }
 
 /** The options of the code, from its error for an unknown option. */
@@ -54,10 +53,10 @@ function value(cell: string): unknown {
 const nodes = [1, 2, 3].map((host) => `redis://${host}`);
 const quorumOption = (options: object) => resolveModuleOptions({ quorum: { nodes, ...options } });
 
-const inModule = table('Module');
-const inQuorum = table('Quorum');
-const inCall = table('Call');
-const inDecorator = table('Decorator');
+const inModule = options('Module');
+const inQuorum = options('Servers of a quorum');
+const inCall = options('Call');
+const inDecorator = options('Decorator');
 
 describe('docs/reference/options.md', () => {
   it('lists every option of the module, and no other', () => {
