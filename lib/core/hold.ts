@@ -243,9 +243,8 @@ export class Hold implements Renewable {
     this.tellWorker();
   }
 
-  /** The worker has died, or the hold is over. */
+  /** The hold is over. */
   unwatched(): void {
-    this.certain = this.validUntil;
     this.worker?.end();
     this.worker = undefined;
   }

@@ -56,6 +56,8 @@ export class Campaign {
         await this.pause(fitnessCheck);
         continue;
       }
+      // By `candidate`.
+      if (this.isStopped) return;
       const begunAt = clock.now();
       await this.stand();
       if (this.isStopped) return;
@@ -83,8 +85,8 @@ export class Campaign {
     try {
       const lock = await this.host.acquire({ ...this.terms, signal });
       try {
-        // Much may have changed since the process joined the line.
-        if (!signal.aborted && this.isFit() && lock.isHeld) await this.govern(lock);
+        // Much may have changed since the process joined the line, and `candidate` may change more.
+        if (this.isFit() && !signal.aborted && lock.isHeld) await this.govern(lock);
       } finally {
         await lock.release();
         this.term = undefined;

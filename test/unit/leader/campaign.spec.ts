@@ -529,6 +529,41 @@ describe('the option candidate', () => {
     expect(server.inspect('scheduler').holders).toEqual([]);
   });
 
+  it.each([
+    ['before the process joins the line', 1],
+    ['at the election', 2],
+  ])('may end the campaign %s: the process leads no more', async (_, call) => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    const over = new AbortController();
+    let calls = 0;
+    const candidate = (): boolean => {
+      if (++calls === call) over.abort();
+      return true;
+    };
+    const done = a.campaign({ candidate, signal: over.signal });
+    await place.clock.advance(1);
+    await done;
+    expect(a.terms).toEqual([]);
+    expect(place.server.inspect('scheduler')).toMatchObject({ holders: [], waiters: [] });
+    expect(place.clock.pending).toBe(0);
+  });
+
+  it('may take longer than the lease at the election: then no hook is called', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let [calls, elected] = [0, 0];
+    const candidate = (): boolean => {
+      if (++calls === 2) place.clock.stall(31_000);
+      return true;
+    };
+    void a.campaign({ candidate, onElected: () => elected++ });
+    await place.clock.advance(1);
+    expect([calls, elected, a.problems.length]).toEqual([2, 0, 1]);
+    await place.clock.advance('1m');
+    expect([elected, a.terms.length]).toEqual([1, 1]);
+  });
+
   it.each<[string, () => unknown, RegExp]>([
     [
       'throws',
