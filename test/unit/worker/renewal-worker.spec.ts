@@ -4,6 +4,7 @@ import { resolveOptions } from '../../../lib/core/options.js';
 import { readTicket } from '../../../lib/core/ticket.js';
 import { deferred } from '../../support/scripted-backend.js';
 import { settled } from '../../support/virtual-clock.js';
+import { watch } from '../core/virtual-client.js';
 import { ClientWithWorker } from './virtual-worker.js';
 
 const started = (options?: ConstructorParameters<typeof ClientWithWorker>[0]): Promise<ClientWithWorker> =>
@@ -214,6 +215,41 @@ describe('a lock that a worker renews, too', () => {
     await v.blocked(6_000);
     expect(lock.isHeld).toBe(false);
     expect(v.workerBackend.renewed).toEqual([]);
+  });
+
+  it('of several names is not watched by the worker when its lease is fixed', async () => {
+    const v = await started();
+    const locks = await v.client.acquire(['a', 'b'], resolveOptions({ lease: '6s' }, v.client.defaults));
+    await v.blocked(6_000);
+    expect(locks.isHeld).toBe(false);
+    expect(v.workerBackend.renewed).toEqual([]);
+  });
+
+  it('waits for the thread no longer than its own `wait`, which counts from the call', async () => {
+    const thread = deferred<void>();
+    const v = await started({ renewFrom: 'main', begin: () => thread.promise });
+    v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 60_000 });
+    const acquired = watch(v.acquire('a', { renewFrom: 'worker', wait: 5_000 }));
+    await v.clock.advance(4_000);
+    expect(v.backend.acquired).toEqual([]);
+    thread.resolve();
+    await v.clock.advance(999);
+    expect(acquired.state).toBe('pending');
+    await v.clock.advance(1);
+    expect(acquired.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  });
+
+  it('is refused while no thread can start, and the next call tries again', async () => {
+    let tries = 0;
+    const begin = async (): Promise<void> => {
+      if (tries++ === 0) throw new Error('no thread');
+    };
+    const v = await started({ renewFrom: 'main', begin });
+    await expect(v.acquire('a', { renewFrom: 'worker' })).rejects.toThrow('no thread');
+    expect(v.backend.acquired).toEqual([]);
+    const lock = await v.acquire('a', { renewFrom: 'worker' });
+    await v.blocked(30_000);
+    expect(lock.isHeld).toBe(true);
   });
 
   it('shows on the channel of renewals, with what was left of the lease', async () => {

@@ -81,15 +81,24 @@ export class ClientWithWorker {
   readonly client: LockClient;
   private worker: VirtualWorker | undefined;
 
-  /** @param renewFrom of calls that say nothing else */
-  constructor({ stallLimit = 120_000, renewFrom = 'worker' }: { stallLimit?: number; renewFrom?: RenewFrom } = {}) {
+  /**
+   * @param renewFrom of calls that say nothing else
+   * @param begin settles when the thread runs
+   */
+  constructor({
+    stallLimit = 120_000,
+    renewFrom = 'worker',
+    begin = async () => undefined,
+  }: { stallLimit?: number; renewFrom?: RenewFrom; begin?: () => Promise<unknown> } = {}) {
     this.client = new LockClient(
       this.backend,
       {
         defaults: { ...lockDefaults, lease: 9_000, renewFrom },
         maxWaiters: 100,
-        startWorker: async (events) =>
-          (this.worker = new VirtualWorker(this.clock, this.main, this.workerBackend, stallLimit, events)),
+        startWorker: async (events) => {
+          await begin();
+          return (this.worker = new VirtualWorker(this.clock, this.main, this.workerBackend, stallLimit, events));
+        },
       },
       this.log,
       this.main,
