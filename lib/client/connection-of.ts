@@ -48,5 +48,6 @@ const isLog = (given: unknown): given is LockLog =>
   );
 
 /** Standard output belongs to the script. */
-const line = (message: string): void => void process.stderr.write(`nestjs-redis-lock: ${message}\n`);
+// oxlint-disable-next-line no-console -- a write to process.stderr ends the process when its reader has gone away
+const line = (message: string): void => console.error(`nestjs-redis-lock: ${message}`);
 const standardError: LockLog = { log: line, warn: line, error: line };

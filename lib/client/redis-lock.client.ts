@@ -1,5 +1,6 @@
 import { LockCalls } from '../connection/lock-calls.js';
 import type { LockConnection } from '../connection/lock.connection.js';
+import { refusals } from '../core/refusals.js';
 
 /** Locks without Nest, from `createLockClient`. It has the calls of `RedisLockService`, and shares locks with applications that use it. */
 export class RedisLockClient extends LockCalls implements AsyncDisposable {
@@ -13,9 +14,10 @@ export class RedisLockClient extends LockCalls implements AsyncDisposable {
 
   /**
    * Connects now instead of with the first call. After a rejection the client keeps trying in the background.
-   * @throws LockUnavailableError when Redis does not answer, LockConfigurationError when it refuses the credentials or a permission.
+   * @throws LockUnavailableError when Redis does not answer or the client was closed, LockConfigurationError when it refuses the credentials or a permission.
    */
   async connect(): Promise<void> {
+    if (this.#connection.isClosing) throw refusals.shuttingDown();
     const failure = await this.#connection.start();
     if (failure) throw failure;
   }

@@ -231,7 +231,9 @@ export const inputRefusals = {
     wrong(`key: ${names} lock names given, ${allowed} are allowed. Lock something that stands for all of them.`),
 
   /** A value that is no object in place of options. */
-  noObject: (what: string, given: unknown) => wrong(`${what}: ${describe(given)} given, an object expected.`),
+  noObject: (what: string, given: unknown) =>
+    // A URL in place of the options may contain a password.
+    wrong(`${what}: ${typeof given === 'string' ? 'a string' : describe(given)} given, an object expected.`),
 
   /** A misspelt or unknown option. */
   unknownOption: (what: string, name: string, suggestion: string) =>

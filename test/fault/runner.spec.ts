@@ -4,6 +4,7 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLockClient } from 'nestjs-redis-lock/client';
 import { CliProcess } from '../support/cli-process.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -95,6 +96,40 @@ describe('run', () => {
     expect(await first.exited).toBe(code);
     await using next = new CliProcess(['run', name, '--wait', '0', '--', 'true'], { redis: server.url });
     expect(await next.exited).toBe(0);
+  });
+
+  it('gives a command that stands still the chance to end by itself', async () => {
+    await using proxy = await TcpProxy.to(server.port);
+    const stopped = `trap 'echo farewell >> ${file}; exit 3' TERM; echo here >> ${file}; echo ready; kill -STOP $$; sleep 60`;
+    await using first = new CliProcess(['run', name, ...short, '--', 'sh', '-c', stopped], { redis: proxy.url });
+    await first.says(/ready/);
+    await proxy.close();
+    expect(await first.exited).toBe(76);
+    expect(record()).toEqual(['here', 'farewell']);
+    expect(first.errors).not.toContain('gets SIGKILL.');
+  });
+
+  it('does not start the command when a signal comes between the grant and the start', async () => {
+    await using proxy = await TcpProxy.to(server.port);
+    await using locks = createLockClient({ redis: server.url, shutdownTimeout: 0 });
+    const held = await locks.acquire(name);
+    await using first = new CliProcess(['run', name, '--timeout', '10s', '--', 'sh', '-c', `echo started >> ${file}`], {
+      redis: proxy.url,
+    });
+    while ((await locks.inspect(name)).waiters.length === 0);
+    proxy.delay(500);
+    await held.release();
+    // It confirms the grant, and renews before it starts the command: the reply is on its way.
+    let before = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const [holder] = (await locks.inspect(name)).holders;
+      if (holder?.state === 'held' && holder.leaseLeft > before) break;
+      before = holder?.state === 'held' ? holder.leaseLeft : before;
+    }
+    first.send('SIGTERM');
+    expect(await first.exited).toBe(143);
+    expect(record()).toEqual([]);
+    await using _free = await locks.acquire(name, { wait: 0 });
   });
 
   it('that ends by an error of its own takes the command with it', async () => {

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -17,6 +18,9 @@ import { ClusterGroup } from '../../support/cluster-group.js';
 import { everythingIn } from '../../support/everything-in.js';
 import { freePort, sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import { closing, deferred } from '../nest/fixtures.js';
+
+/** As it is published. */
+const built = new URL('../../../dist/esm/client.js', import.meta.url);
 
 const ends: Array<() => Promise<unknown>> = [];
 afterEach(async () => {
@@ -117,6 +121,35 @@ describe('createLockClient', () => {
     expect(() => locks.list({ startWith: 'a' } as object)).toThrow(/^RedisLockClient\.list: /);
   });
 
+  it.each(['whole', 'closed'])(
+    'writes its log to standard error, and goes on when that is closed (now: %s)',
+    async (state) => {
+      const script = `
+        import { createLockClient } from ${JSON.stringify(built.href)};
+        const locks = createLockClient({ redis: process.argv[1] });
+        const lock = await locks.acquire(process.argv[2]);
+        console.log('ready');
+        process.stdin.once('data', async () => {
+          await locks.forceRelease(process.argv[2]);
+          await locks.close();
+          console.log('done');
+          process.exitCode = 7;
+          process.stdin.destroy();
+        });`;
+      const args = ['--input-type=module', '-e', script, sharedRedisUrl(), randomUUID()];
+      const child = spawn(process.execPath, args, { env: { ...process.env, NODE_OPTIONS: '' } });
+      let [output, errors] = ['', ''];
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+      await once(child.stdout, 'data');
+      if (state === 'closed') child.stderr.destroy();
+      child.stdin.write('go\n');
+      const [code] = (await once(child, 'close')) as [number];
+      expect([code, output]).toEqual([7, 'ready\ndone\n']);
+      if (state === 'whole') expect(errors).toMatch(/^nestjs-redis-lock: .*was released by force/m);
+    },
+  );
+
   it('shows no password', () => {
     const [user, password] = ['someone', 'pass-word'];
     const locks = client({ redis: `redis://${user}:${password}@127.0.0.1:1/0` });
@@ -158,6 +191,10 @@ describe('the end of a client', () => {
     });
     const closed = locks.close();
     await waiting;
+    await expect(locks.connect()).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: expect.stringContaining('closed'),
+    });
     await expect(locks.acquire('b')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expect(await other.tryAcquire('a')).toBeNull();
     leave.resolve();
@@ -182,6 +219,7 @@ describe('the end of a client', () => {
 describe('options of a client', () => {
   it.each([
     [null, 'options: '],
+    ['redis://:secret@h', 'options: a string given'],
     [{ redis: 'localhost' }, 'redis: '],
     [{ redis: { url: 'redis://h' } }, "redis: ioredis has no option 'url'"],
     [{ quorum: { nodes: ['redis://a'] } }, 'quorum'],

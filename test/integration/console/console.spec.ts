@@ -244,6 +244,17 @@ describe.each(adapters)('a console on %s', (_, adapter) => {
     for (const part of ['ann@example.com', 'it hangs']) expect(line).toContain(part);
   });
 
+  it('shows the lock as it is after the release, not as it was asked a moment before', async () => {
+    const { get, release, console } = bound(await open(undefined, { forceRelease }));
+    const name = unique();
+    await console.locks.acquire(name);
+    const look = async () => (await get(`/api/lock?name=${name}`)).json as { holders: object[] };
+    expect((await look()).holders).toHaveLength(1);
+    const fencingToken = await console.token(name);
+    expect((await release({ name, typed: name, fencingToken, reason: 'x' })).status).toBe(200);
+    expect((await look()).holders).toHaveLength(0);
+  });
+
   it('takes nothing from a holder that was not seen, and says that it has changed', async () => {
     const { release, console } = bound(await open(adapter, { forceRelease }));
     const name = unique();
