@@ -50,13 +50,10 @@ const rows = text
   .filter((line) => line.startsWith('| `'))
   .map(cellsOf);
 
-const codes = rows
-  .filter(([first]) => first!.startsWith('`LOCK_'))
-  .map(([code, type, , http]) => ({
-    code: code!.slice(1, -1),
-    type: /`(\w+)`/.exec(type!)![1] as keyof typeof classes,
-    http: Number(http),
-  }));
+/** `### code`, its meaning, and a last line: `Class` · HTTP 409 · … */
+const codes = [...text.matchAll(/^### `(LOCK_\w+)`\n(?:(?!^### ).*\n)*?`(\w+)`[^·\n]* · HTTP (\d+) · /gm)].map(
+  ([, code, type, http]) => ({ code: code!, type: type as keyof typeof classes, http: Number(http) }),
+);
 
 const members = (type: string): string[] =>
   [...new RegExp(`type ${type} =([^;]+);`).exec(lib)![1]!.matchAll(/'([^']+)'/g)].map((match) => match[1]!).sort();
