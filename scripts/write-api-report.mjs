@@ -1,5 +1,5 @@
 /**
- * Writes docs/reference/api.md: what the package exports, as declarations, so that a change of the public API is seen in a review.
+ * Writes docs/reference/api.md: what the package exports, with its comments. A change of the public API is seen there in a review.
  *
  *   npm run docs:api                            builds where needed, and writes the page
  *   node scripts/write-api-report.mjs --check   exits 1 when the page is stale
@@ -12,7 +12,7 @@ import { build } from './build.mjs';
 import { root } from './run.mjs';
 
 const page = join(root, 'docs', 'reference', 'api.md');
-const printer = ts.createPrinter({ removeComments: true });
+const printer = ts.createPrinter();
 
 /** The subpaths of package.json that have types, with their declaration files. @returns {[path: string, file: string][]} */
 function entryPoints() {
@@ -44,16 +44,41 @@ function publicPart(declaration) {
   );
 }
 
-/** @param {Iterable<ts.Symbol>} symbols */
-function declarationsOf(symbols) {
-  const sorted = [...symbols].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const texts = sorted.flatMap(({ declarations = [] }) =>
-    declarations.map((declaration) =>
-      printer.printNode(ts.EmitHint.Unspecified, publicPart(declaration), declaration.getSourceFile()),
-    ),
-  );
-  // One statement may declare several.
-  return [...new Set(texts)].join('\n\n');
+/** A comment of the code in Markdown. @param {string} comment */
+const prose = (comment) =>
+  comment.replaceAll(/\{@link ([^}|]+?)(?:\|([^}]+))?\}/g, (_, name, text) => text ?? `\`${name}\``);
+
+/** What an earlier section has shown. @type {Set<ts.Symbol>} */
+const shown = new Set();
+
+/**
+ * A heading for each name, its comment, and its declarations. Names of earlier sections are only listed.
+ * @param {Iterable<ts.Symbol>} symbols
+ * @param {ts.TypeChecker} checker
+ */
+function declarationsOf(symbols, checker) {
+  const all = [...symbols].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const again = all.filter((symbol) => shown.has(symbol)).map(({ name }) => `[\`${name}\`](#${name.toLowerCase()})`);
+  const sorted = all.filter((symbol) => !shown.has(symbol));
+  for (const symbol of sorted) shown.add(symbol);
+  /** @type {Set<string>} one statement may declare several */
+  const seen = new Set();
+  const parts = sorted
+    .flatMap((symbol) => {
+      const code = (symbol.declarations ?? [])
+        .map((declaration) =>
+          printer
+            .printNode(ts.EmitHint.Unspecified, publicPart(declaration), declaration.getSourceFile())
+            // The comment of the declaration itself stands above the block.
+            .replace(/^(?:\s*\/\*\*(?:[^*]|\*(?!\/))*\*\/)+\s*/, ''),
+        )
+        .filter((text) => !seen.has(text) && seen.add(text))
+        .join('\n\n');
+      const about = prose(ts.displayPartsToString(symbol.getDocumentationComment(checker)));
+      return code === '' ? [] : [`### ${symbol.name}`, about, `\`\`\`ts\n${code}\n\`\`\``];
+    })
+    .filter((part) => part !== '');
+  return [...(again.length > 0 ? [`As above: ${again.join(', ')}.`] : []), ...parts].join('\n\n');
 }
 
 /**
@@ -110,10 +135,10 @@ async function pageText() {
   });
   const named = namedBeside(new Set(exported.flat()), checker, origin);
   const sections = [...entries.map(([path]) => `\`${path}\``), 'Types that these name, and that are not exported'].map(
-    (title, index) => `## ${title}\n\n\`\`\`ts\n${declarationsOf(exported[index] ?? named)}\n\`\`\``,
+    (title, index) => `## ${title}\n\n${declarationsOf(exported[index] ?? named, checker)}`,
   );
   const text = [
-    '# API report',
+    '# Public API',
     '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs:api. -->',
     'What this package exports. A change here is a change of the public API: it wants a changeset.',
     ...sections,
