@@ -131,8 +131,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   async start(): Promise<void> {
     liveConnections.add(this.observation);
     if (this.settings.activity) this.activity.start();
-    if (this.needsWorker || this.worker.isMissingFor(this.defaults)) await this.worker.start();
-    return this.backend.start(this.id, {
+    // Also where no worker can start: calls that need none find a connection.
+    const connected = this.backend.start(this.id, {
       granted: (grant) => {
         this.granted(grant);
       },
@@ -149,6 +149,9 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
         this.claimOf(claim)?.askBy(at);
       },
     });
+    connected.catch(() => undefined);
+    if (this.needsWorker || this.worker.isMissingFor(this.defaults)) await this.worker.start();
+    return connected;
   }
 
   /** Some locks will be taken with these options: what they need starts with the client. Call it before `start`. */

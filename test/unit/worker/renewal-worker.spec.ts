@@ -252,6 +252,33 @@ describe('a lock that a worker renews, too', () => {
     expect(lock.isHeld).toBe(true);
   });
 
+  it('is refused where no thread can start at the start, and a call that needs none has a connection', async () => {
+    const v = new ClientWithWorker({ begin: () => Promise.reject(new Error('no thread')) });
+    await expect(v.start()).rejects.toThrow('no thread');
+    v.backend.onAcquire = () => ({ status: 'queued', askAt: v.clock.now() + 5_000 });
+    const acquired = v.acquire('a', { renewFrom: 'main' });
+    await settled();
+    const { name, id } = v.backend.acquired.at(-1)!;
+    v.backend.events.granted({ name, id, fencingToken: 5, tokensUntil: 5, validUntil: v.clock.now() + 3_000 });
+    expect((await acquired).isHeld).toBe(true);
+  });
+
+  it('ends with its client, also when it begins to run only then', async () => {
+    const v = await started();
+    await v.client.shutdown(0);
+    expect(v.worker!.isClosed).toBe(true);
+    const thread = deferred<void>();
+    const late = await started({ renewFrom: 'main', begin: () => thread.promise });
+    const acquired = watch(late.acquire('a', { renewFrom: 'worker' }));
+    const closed = late.client.shutdown(0);
+    await late.clock.advance(1);
+    thread.resolve();
+    await closed;
+    expect(late.worker!.isClosed).toBe(true);
+    expect(acquired.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(late.backend.acquired).toEqual([]);
+  });
+
   it('shows on the channel of renewals, with what was left of the lease', async () => {
     const v = await started();
     const seen: unknown[] = [];

@@ -23,6 +23,7 @@ class VirtualWorker implements RenewalWorker {
   private readonly renewal: WorkerRenewal;
   private keys = 0;
   private messages: WorkerMessage[] = [];
+  isClosed = false;
 
   constructor(
     private readonly clock: VirtualClock,
@@ -60,7 +61,9 @@ class VirtualWorker implements RenewalWorker {
     }
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
 
   private beat(): void {
     this.signOfLife.at = this.time.now();
@@ -79,7 +82,7 @@ export class ClientWithWorker {
   readonly workerBackend = new ScriptedBackend(this.clock);
   readonly log = new KeptLog();
   readonly client: LockClient;
-  private worker: VirtualWorker | undefined;
+  worker: VirtualWorker | undefined;
 
   /**
    * @param renewFrom of calls that say nothing else
