@@ -101,7 +101,9 @@ describe('the dashboard and the alerts of ops/', () => {
   it('lead from each alert to its own section of the docs', () => {
     const rules = readFileSync(join(ops, 'alerts.yml'), 'utf8');
     const names = alertQueries().map(({ where }) => where.replace('alert ', ''));
-    const links = [...rules.matchAll(/runbook_url: .*\/docs\/operate\/observability\.md#(\w+)$/gm)].map(([, anchor]) => anchor);
+    const links = [...rules.matchAll(/runbook_url: .*\/docs\/operate\/observability\.md#(\w+)$/gm)].map(
+      ([, anchor]) => anchor,
+    );
     expect(links).toEqual(names.map((name) => name.toLowerCase()));
     const docs = readFileSync(new URL('../../../docs/operate/observability.md', import.meta.url), 'utf8');
     expect(names.filter((name) => !docs.includes(`\n### ${name}\n`))).toEqual([]);
