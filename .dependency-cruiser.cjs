@@ -78,9 +78,9 @@ module.exports = {
     ),
     error(
       'lib-knows-no-user',
-      'lib never looks at sample, examples, test or scripts.',
+      'lib never looks at sample, examples, test, scripts or the site.',
       { path: '^lib/' },
-      { path: '^(sample|examples|test|scripts)/' },
+      { path: '^(sample|examples|test|scripts|site)/' },
     ),
     error(
       'sample-uses-the-front-door',

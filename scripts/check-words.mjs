@@ -21,6 +21,7 @@ const ROOMS = {
   sample: ['sample'],
   examples: ['examples'],
   scripts: ['scripts'],
+  lab: ['site/lab'],
 };
 
 /** Generated from texts that are checked where they stand, or files that have to name the words. */

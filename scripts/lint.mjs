@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { writeScripts } from './embed-lua.mjs';
 import { root, runNode, seconds, tool } from './run.mjs';
 
-const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts'].filter((room) =>
+const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts', 'site/lab'].filter((room) =>
   existsSync(join(root, room)),
 );
 
@@ -18,6 +18,7 @@ const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts'].fi
 const STEPS = {
   types: [tool('typescript', 'bin', 'tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', 'dist/.types'],
   page: [tool('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, 'lib', 'console', 'page')],
+  lab: [tool('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, 'site', 'lab')],
   format: [
     ...[tool('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn'],
     ...['--cache', '--cache-location', 'dist/.format', '--cache-strategy', 'content', '.'],

@@ -12,17 +12,23 @@ import { pathToFileURL } from 'node:url';
 import { root, runNode } from './run.mjs';
 
 const site = join(root, 'site');
-const installed = join(site, 'node_modules', '.package-lock.json');
+const lockOfInstalled = join(site, 'node_modules', '.package-lock.json');
 
 /** @returns {boolean} whether the packages of the lock are there */
 function isInstalled() {
-  if (!existsSync(installed)) return false;
+  if (!existsSync(lockOfInstalled)) return false;
   const versions = (/** @type {string} */ file) =>
     Object.entries(JSON.parse(readFileSync(file, 'utf8')).packages).flatMap(([path, { version, optional }]) =>
       path === '' || optional ? [] : [`${path}@${version}`],
     );
-  const there = new Set(versions(installed));
+  const there = new Set(versions(lockOfInstalled));
   return versions(join(site, 'package-lock.json')).every((name) => there.has(name));
+}
+
+/** Installs the packages of the site, unless they are there. */
+export async function install({ echo = false } = {}) {
+  if (isInstalled()) return { code: 0, output: '' };
+  return runNode(['ci', '--no-audit', '--no-fund', '--loglevel=error'], { command: 'npm', cwd: site, echo });
 }
 
 /**
@@ -30,14 +36,8 @@ function isInstalled() {
  * @param {{ echo?: boolean, env?: NodeJS.ProcessEnv }} [options]
  */
 export async function vitepress(args, { echo = false, env = {} } = {}) {
-  if (!isInstalled()) {
-    const { code, output } = await runNode(['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      command: 'npm',
-      cwd: site,
-      echo,
-    });
-    if (code !== 0) return { code, output };
-  }
+  const installed = await install({ echo });
+  if (installed.code !== 0) return installed;
   const [command = '', ...rest] = args;
   const program = join(site, 'node_modules', 'vitepress', 'bin', 'vitepress.js');
   return runNode([program, command, site, ...rest], { cwd: site, echo, env });

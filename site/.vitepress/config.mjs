@@ -54,6 +54,15 @@ export default defineConfig({
         load: (id) => (id === '\0virtual:colours.css' ? colours() : undefined),
       },
       {
+        // The simulator runs the engine with the file of browsers (docs/inside/adr/0087-one-file-for-node.md).
+        name: 'platform-of-the-lab',
+        enforce: 'pre',
+        resolveId: (id, importer) =>
+          id.endsWith('/platform.js') && importer?.startsWith(join(docs, '..', 'lib'))
+            ? join(docs, '..', 'site', 'lab', 'platform.ts')
+            : undefined,
+      },
+      {
         // The pages stand outside of this folder, and import Vue.
         name: 'vue-of-the-site',
         enforce: 'pre',
