@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { redisForThisRun } from '../../scripts/redis-server.mjs';
-import { type DemoOptions, help, readOptions, UsageError } from './options.js';
+import { runCommand } from '../command.js';
+import { type DemoOptions, help, readOptions } from './options.js';
 import { Progress } from './progress.js';
 import { asText, report } from './report.js';
 import { runSales } from './run-sales.js';
@@ -26,18 +27,9 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<boolean>
   }
 }
 
-const interrupt = new AbortController();
-// More than once: a terminal sends Ctrl-C to every process of the group, and a launcher passes it on.
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
-
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options.help) console.log(help);
-  else if (!(await demo(options, interrupt.signal))) process.exitCode = 1;
-} catch (error) {
-  if (interrupt.signal.aborted) process.exitCode = 130;
-  else {
-    console.error(error instanceof UsageError ? `${error.message}\n\n${help}` : error);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-  }
-}
+await runCommand(help, async (args, signal) => {
+  const options = readOptions(args);
+  if (!options.help) return demo(options, signal);
+  console.log(help);
+  return true;
+});

@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Report } from '../../sample/demo/report.js';
 import type { SaleResult } from '../../sample/demo/sale-result.js';
 import type { Guard } from '../../sample/src/settings.js';
+import { ProgramRun } from '../support/program-run.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
 /** What `npm run demo` runs: it builds, unless everything is built (as it is here) … */
@@ -15,79 +12,18 @@ const launcher = [join(import.meta.dirname, '../../scripts/sample.mjs'), 'demo']
 /** … and starts this. */
 const demo = [join(import.meta.dirname, '../../dist/sample/sample/demo/main.js')];
 
-/** `npm run demo` in a process group and a temporary directory of its own, so that what it leaves behind can be seen. */
-class DemoRun {
-  stdout = '';
-  stderr = '';
-
-  private constructor(
-    private readonly child: ReturnType<typeof spawn>,
-    private readonly directory: string,
-  ) {
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-  }
-
-  static async start(args: string[], env: NodeJS.ProcessEnv = {}, program = demo): Promise<DemoRun> {
-    const directory = await mkdtemp(join(tmpdir(), 'demo-run-'));
-    const child = spawn(process.execPath, [...program, ...args], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, DATABASE_URL: '', NODE_OPTIONS: '', ...env, TMPDIR: directory },
-    });
-    return new DemoRun(child, directory);
-  }
-
-  /** As a terminal does it: to every process of the group. */
-  pressCtrlC(): void {
-    process.kill(-this.child.pid!, 'SIGINT');
-  }
-
-  async says(text: string): Promise<void> {
-    while (!this.stderr.includes(text)) {
-      if (this.child.stderr!.readableEnded) throw new Error(`The demo ended without saying '${text}':\n${this.stderr}`);
-      await Promise.race([once(this.child.stderr!, 'data'), once(this.child.stderr!, 'end')]);
-    }
-  }
-
-  async exitCode(): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, 'close');
-    return this.child.exitCode;
-  }
-
-  /** Whether a process of the group lives on. */
-  get isAlive(): boolean {
-    try {
-      return process.kill(-this.child.pid!, 0);
-    } catch {
-      return false;
-    }
-  }
-
-  leftFiles(): Promise<string[]> {
-    return readdir(this.directory);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.isAlive) process.kill(-this.child.pid!, 'SIGKILL');
-    await rm(this.directory, { recursive: true, force: true });
-  }
-}
-
 describe('npm run demo', () => {
   let redis: RedisServer;
-  let run: DemoRun;
+  let run: ProgramRun;
   let code: number | null;
   const report = () => JSON.parse(run.stdout) as Report;
   const sale = (guard: Guard): SaleResult => report().sales.find((candidate) => candidate.guard === guard)!;
 
   beforeAll(async () => {
     redis = await startRedis();
-    run = await DemoRun.start(
-      ['--json', '--processes', '2', '--buyers', '90', '--tickets', '20'],
-      { REDIS_URL: redis.url },
-      launcher,
-    );
+    run = await ProgramRun.start([...launcher, '--json', '--processes', '2', '--buyers', '90', '--tickets', '20'], {
+      REDIS_URL: redis.url,
+    });
     code = await run.exitCode();
   }, 120_000);
 
@@ -148,7 +84,7 @@ describe('npm run demo', () => {
 
 describe('npm run demo, interrupted or asked for nonsense', () => {
   it('stops everything that it started on Ctrl-C', async () => {
-    await using run = await DemoRun.start(['--processes', '2'], { REDIS_URL: '', PAYMENT_MS: '600000' });
+    await using run = await ProgramRun.start([...demo, '--processes', '2'], { REDIS_URL: '', PAYMENT_MS: '600000' });
     await run.says('no lock: 400 buyers');
     run.pressCtrlC();
     expect(await run.exitCode()).toBe(130);
@@ -162,14 +98,14 @@ describe('npm run demo, interrupted or asked for nonsense', () => {
     ['--processes=17', "--processes: '17' given"],
     ['--prcesses=2', "'--prcesses'"],
   ])('refuses %s by name, with exit code 2', async (arg, message) => {
-    await using run = await DemoRun.start([arg]);
+    await using run = await ProgramRun.start([...demo, arg]);
     expect(await run.exitCode()).toBe(2);
     expect(run.stderr).toContain(message);
     expect(run.stdout).toBe('');
   });
 
   it('explains its options', async () => {
-    await using run = await DemoRun.start(['--help']);
+    await using run = await ProgramRun.start([...demo, '--help']);
     expect(await run.exitCode()).toBe(0);
     for (const option of ['--processes', '--buyers', '--tickets', '--json', 'REDIS_URL', 'DATABASE_URL']) {
       expect(run.stdout).toContain(option);

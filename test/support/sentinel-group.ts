@@ -133,6 +133,27 @@ export class SentinelGroup {
     for (const server of this.servers) if (server !== master) await this.ask(server, 'REPLICAOF', 'NO', 'ONE');
   }
 
+  /** This replica is not promoted. */
+  async exclude(replica: RedisServer): Promise<void> {
+    await this.ask(replica, 'CONFIG', 'SET', 'replica-priority', 0);
+    for (const sentinel of this.sentinels) {
+      await this.until(async () => {
+        const replicas = (await this.ask(sentinel, 'SENTINEL', 'REPLICAS', masterName)) as unknown[];
+        return replicas
+          .map(pairs)
+          .some((state) => state['port'] === String(replica.port) && state['slave-priority'] === '0');
+      });
+    }
+  }
+
+  /** Ends the cut of one replica: it has all that the master has when this resolves. */
+  async follow(replica: RedisServer, master: RedisServer): Promise<void> {
+    await this.ask(replica, 'REPLICAOF', master.host, master.port);
+    await this.until(async () =>
+      String(await this.ask(replica, 'INFO', 'replication')).includes('master_link_status:up'),
+    );
+  }
+
   private async promoted(before: RedisServer): Promise<RedisServer> {
     for (const sentinel of this.sentinels) {
       await this.until(async () => {

@@ -69,10 +69,13 @@ describe('README and docs', () => {
     expect(rows.filter((row) => /[^|] {2,}\||-{4,} *\|/.test(row.replaceAll(/`[^`]*`/g, 'code')))).toEqual([]);
   });
 
-  it.each([...pages, ...sources])('%s has absolute links that lead to files and headings of the repository', (file) => {
-    const broken = [...read(file).matchAll(repository)].filter(([, path, anchor]) => !leads(path!, anchor));
-    expect(broken.map(([link]) => link)).toEqual([]);
-  });
+  it.each([...pages, ...sources, ...filesIn('sample/museum', '.ts')])(
+    '%s has absolute links that lead to files and headings of the repository',
+    (file) => {
+      const broken = [...read(file).matchAll(repository)].filter(([, path, anchor]) => !leads(path!, anchor));
+      expect(broken.map(([link]) => link)).toEqual([]);
+    },
+  );
 });
 
 describe('docs/README.md', () => {
