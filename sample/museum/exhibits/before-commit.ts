@@ -67,7 +67,7 @@ export default {
   problem:
     'The lock is inside the transaction: it is free before the data are committed, and the next holder reads the old ones.',
   remedy: 'The decorator locks around the transaction, in either order of the two.',
-  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/guide.md#transactions',
+  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/how-to/transactions.md',
   keys: ['ticket'],
   theirs: (tools) => withShop(tools, (shop) => shop.sell()),
   ours: (tools) => withShop(tools, (shop) => shop.ourSell()),

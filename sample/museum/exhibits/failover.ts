@@ -39,7 +39,7 @@ export default {
     'Redis answers first, and copies the lock to its replicas then. If the master dies in between, the next master has no such lock.',
   remedy:
     'With replicas, a lock counts when one of them has it. Sentinel may still promote another one: then there are two holders, and the fencing token refuses the first.',
-  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/topologies.md#confirmed-by-replicas',
+  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/sentinel.md#confirmed-by-replicas',
   keys: ['tea'],
   sentinel: true,
   client,

@@ -31,7 +31,7 @@ export default {
   title: 'Two locks in two orders',
   problem: 'One transfer goes from A to B, the other one from B to A. Each holds what the other one wants.',
   remedy: 'An array of keys is taken in one order, the same for all callers: all of them or none.',
-  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/guide.md#several-keys',
+  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/how-to/several-keys.md',
   keys: ['DE-47', 'FR-08'],
   theirs: ({ redis }, work, from, to) => transfer(redis, from, to, work),
   ours: ({ locks }, work, from, to) => ourTransfer(locks, from, to, work),
