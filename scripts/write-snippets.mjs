@@ -32,6 +32,11 @@ const WITHOUT_SOURCE = [
     'clones; test/e2e/demo.spec.ts runs the demo',
   ],
   ['sample/README.md', 'npm run demo', 'test/e2e/demo.spec.ts runs it with these options'],
+  [
+    'docs/concepts/museum.md',
+    'npm run museum',
+    'test/e2e/museum.spec.ts and museum-page.spec.ts run it with these options',
+  ],
   ['sample/README.md', 'npm start', 'test/e2e/sample-http.spec.ts starts the same application'],
   ['docs/reference/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
   ['docs/operate/production.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],

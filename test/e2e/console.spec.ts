@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { chromiumPath, openBrowser } from '../support/browser.js';
+import { axeViolations, chromiumPath, openBrowser } from '../support/browser.js';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { SampleProcess } from '../support/sample-process.js';
 
 if (chromiumPath === undefined) console.warn('SKIPPED: the console in a browser (Debian package chromium)');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const password = 'let me in';
 
 (chromiumPath === undefined ? describe.skip : describe)('the console of the sample, in a browser', () => {
@@ -181,22 +178,13 @@ const password = 'let me in';
   it.each(['light', 'dark'] as const)('passes the rules of axe, %s', async (colorScheme) => {
     const page = await open(here, { colorScheme });
     const { lock } = await sale(2);
-    const check = async (): Promise<string[]> => {
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate<{
-        violations: Array<{ id: string; nodes: Array<{ html: string; failureSummary: string }> }>;
-      }>('axe.run()');
-      return violations.map(
-        ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join(' | ')}`,
-      );
-    };
     await rowOf(page, lock).waitFor();
-    expect(await check()).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await rowOf(page, lock).getByRole('button', { name: lock }).click();
     await page.locator('#queue li').first().waitFor();
-    expect(await check()).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await page.locator('#holders [data-part=release]').first().click();
-    expect(await check()).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
   });
 
   it('says when it is cut off from the server, and how old the picture is', async () => {

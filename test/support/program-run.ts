@@ -33,11 +33,14 @@ export class ProgramRun {
     process.kill(-this.child.pid!, 'SIGINT');
   }
 
-  async says(text: string): Promise<void> {
-    while (!this.stderr.includes(text)) {
-      if (this.child.stderr!.readableEnded)
-        throw new Error(`The program ended without saying '${text}':\n${this.stderr}`);
-      await Promise.race([once(this.child.stderr!, 'data'), once(this.child.stderr!, 'end')]);
+  /** Waits until it has printed a text that matches, on stdout or stderr, and returns the match. */
+  async says(text: string | RegExp): Promise<string> {
+    for (;;) {
+      const [found] = (this.stdout + this.stderr).match(text) ?? [];
+      if (found !== undefined) return found;
+      const { stdout, stderr } = this.child;
+      if (stderr!.readableEnded) throw new Error(`The program ended without saying '${text}':\n${this.stderr}`);
+      await Promise.race([once(stdout!, 'data'), once(stderr!, 'data'), once(stderr!, 'end')]);
     }
   }
 

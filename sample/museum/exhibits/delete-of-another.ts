@@ -25,7 +25,7 @@ export default {
   problem:
     'A holder that was paused past its lease deletes the lock of the next holder. Then a third one comes in beside it.',
   remedy: 'A release names the claim of its holder. Redis frees nothing for a holder whose lease is over.',
-  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#what-is-guaranteed',
+  docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/guarantees.md#g7-only-the-holder-ends-or-renews',
   keys: ['invoice'],
   theirs: ({ redis }, work) => withLock(redis, work),
   ours: ({ locks }, work) => withOurLock(locks, work),

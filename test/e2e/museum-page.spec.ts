@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { axeViolations, chromiumPath, openBrowser } from '../support/browser.js';
+import { ProgramRun } from '../support/program-run.js';
+
+if (chromiumPath === undefined) console.warn('SKIPPED: the museum in a browser (Debian package chromium)');
+const museum = join(import.meta.dirname, '../../dist/sample/sample/museum/main.js');
+
+(chromiumPath === undefined ? describe.skip : describe)('npm run museum -- --web, in a browser', () => {
+  let browser: Browser;
+  let run: ProgramRun;
+  let url: string;
+  /** What the browser complains about, such as a breach of the policy. */
+  const complaints: string[] = [];
+  const pages: Page[] = [];
+
+  beforeAll(async () => {
+    run = await ProgramRun.start([museum, '--web', '--port', '0', 'no-expiry', 're-entry']);
+    url = await run.says(/http:\S+/);
+    browser = await openBrowser();
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    await run[Symbol.asyncDispose]();
+  });
+
+  afterEach(async () => {
+    await Promise.all(pages.splice(0).map((page) => page.context().close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  /** The page when both exhibits have run. */
+  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    pages.push(page);
+    page.on('pageerror', ({ message }) => complaints.push(message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || /policy|refused to/i.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(url);
+    await page.locator('.room:has([data-part=ours][data-mark=held])').nth(1).waitFor();
+    return page;
+  }
+
+  const sideOf = (page: Page, heading: string) => page.locator('section.side-of', { hasText: heading });
+
+  it('shows the code that runs, the step in which it breaks, and what Redis had then', async () => {
+    const page = await open();
+    const theirs = sideOf(page, 'By hand');
+    await theirs.getByText('Broken: locked for ever').waitFor();
+    expect(await theirs.locator('code').textContent()).toContain("await redis.setnx('report', 'locked')");
+    await theirs.getByText('Step 1 of 3').waitFor();
+    await theirs.getByRole('button', { name: 'Next step' }).click();
+    await theirs.getByText('Ann’s process is killed').waitFor();
+    await theirs.getByRole('button', { name: 'Next step' }).click();
+    expect(await theirs.locator('.step-text').getAttribute('data-mood')).toBe('bad');
+    expect(await theirs.locator('.facts-of-step').textContent()).toContain('locked, no expiry');
+    expect(await theirs.locator('.code-line[data-mark=bad]').textContent()).toContain('setnx');
+    // The row of a caller, and what it does in each step.
+    const lane = theirs.getByRole('row', { name: 'Ann' });
+    expect(await lane.getByRole('cell').allTextContents()).toEqual(['works in the lock', 'killed', 'killed']);
+  });
+
+  it('shows beside it the same run with the library, to its good end', async () => {
+    const page = await open();
+    const ours = sideOf(page, 'With nestjs-redis-lock');
+    await ours.getByText('Held: free when the lease ends').waitFor();
+    await ours.getByRole('button', { name: 'Step 3' }).click();
+    expect(await ours.locator('.step-text').getAttribute('data-mood')).toBe('good');
+    expect(await ours.locator('.facts-of-step').textContent()).toContain('held by Ben');
+  });
+
+  it('plays the steps to the end', async () => {
+    const page = await open();
+    const theirs = sideOf(page, 'By hand');
+    await theirs.getByRole('button', { name: 'Play' }).click();
+    await theirs.getByRole('button', { name: 'Play again' }).waitFor();
+    await theirs.getByText('Step 3 of 3').waitFor();
+  });
+
+  it('runs an exhibit again, with other processes', async () => {
+    const page = await open();
+    const lane = sideOf(page, 'By hand').getByRole('rowheader', { name: 'Ann' });
+    const before = await lane.textContent();
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await lane.filter({ hasNotText: before! }).waitFor();
+    await sideOf(page, 'With nestjs-redis-lock').getByText('Held: ').waitFor();
+  });
+
+  it('is used by the keyboard alone', async () => {
+    const page = await open();
+    const theirs = sideOf(page, 'By hand');
+    await page.keyboard.press('ArrowRight');
+    await theirs.getByText('Step 2 of 3').waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await theirs.getByText('Step 1 of 3').waitFor();
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'Re-entry by process id' }).waitFor();
+    expect(await page.evaluate('location.hash')).toBe('#re-entry');
+  });
+
+  it.each([400, 900, 1440])('has nothing that is cut off at %i px', async (width) => {
+    const page = await open({ viewport: { width, height: 800 } });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThan(1);
+  });
+
+  it.each(['light', 'dark'] as const)('passes the rules of axe, %s', async (colorScheme) => {
+    const page = await open({ colorScheme, bypassCSP: true });
+    for (const side of ['By hand', 'With nestjs-redis-lock']) {
+      await sideOf(page, side).getByRole('button', { name: 'Step 3' }).click();
+      expect(await axeViolations(page)).toEqual([]);
+    }
+  });
+});
