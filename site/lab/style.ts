@@ -127,6 +127,7 @@ input[type='range'] { flex: 1 1 120px; min-width: 90px; accent-color: var(--acce
 .bars .wait { background: var(--amber-ground); box-shadow: inset 0 0 0 1px var(--amber-bar); opacity: 0.9; }
 .bars .late { background: repeating-linear-gradient(-45deg, var(--red-bar) 0 6px, color-mix(in srgb, var(--red-bar) 72%, var(--panel)) 6px 12px); }
 .bars .record { background: var(--green-bar); }
+.bars .half { height: 12px; font-size: 10px; line-height: 12px; }
 .bars .ahead { background: color-mix(in srgb, var(--accent-bar) 18%, transparent); border-radius: 0 5px 5px 0; box-shadow: inset -2px 0 0 var(--accent-bar); padding: 0; }
 .bars .ahead.record { background: color-mix(in srgb, var(--green-bar) 18%, transparent); box-shadow: inset -2px 0 0 var(--green-bar); }
 .bars .stopped, .bars .dead, .bars .away {

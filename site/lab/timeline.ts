@@ -6,10 +6,10 @@ import { type Span, seconds } from './story.js';
 
 /** Something drawn in a lane, in ms. */
 interface Bar {
-  readonly kind: string;
+  kind: string;
   readonly from: number;
   readonly to: number;
-  readonly row: number;
+  row: number;
   readonly label: string;
 }
 
@@ -115,7 +115,9 @@ export class Timeline {
   private draw(lane: Lane, bars: readonly Bar[], from: number): void {
     fill(
       lane.bars,
-      bars.filter((bar) => bar.to >= from && bar.from <= from + shown),
+      bars.filter(
+        ({ kind, from: begin, to }) => to >= from && begin <= from + shown && (to > begin || kind.startsWith('write')),
+      ),
       () => h('span'),
       (element, { kind, from: begin, to, row, label }) => {
         const left = Math.max(0, (begin - from) / shown);
@@ -151,6 +153,8 @@ export class Timeline {
             ];
       });
     if (name === 'Redis') {
+      if (Object.values(this.lab.scene.jobs).some((job) => job.kind))
+        stack(bars.filter(({ kind }) => kind === 'record'));
       for (const key of keys)
         for (const { leaseLeft } of server.table.snapshot(key, 1).holders)
           bars.push({ kind: 'ahead record', from: now, to: now + leaseLeft, row: rowOf(key), label: '' });
@@ -222,4 +226,14 @@ export class Timeline {
 function barOf({ kind, from, to, token, who }: Span, row: number, now: number): Bar {
   const label = kind === 'record' ? `${who} ${token}` : kind === 'hold' || kind === 'late' ? `${token}` : '';
   return { kind, from, to: to ?? now, row, label };
+}
+
+/** Several holders at once stand below each other, as far as there is room. */
+function stack(records: readonly Bar[]): void {
+  records.forEach((bar, index) => {
+    bar.kind = 'record half';
+    const isTaken = (row: number): boolean =>
+      records.slice(0, index).some((other) => other.row === row && other.to > bar.from);
+    if (isTaken(bar.row) && !isTaken(bar.row + 0.5)) bar.row += 0.5;
+  });
 }
