@@ -118,6 +118,13 @@ export class Stage implements AsyncDisposable {
     }
   }
 
+  /** The actor gets the lock, and does its work at once. */
+  async sell(actor: Actor): Promise<void> {
+    const call = await this.persist(actor);
+    call.leave();
+    await this.until(() => call.isOver);
+  }
+
   private standstill(expected: string[]): string {
     const calls = this.calls.map(({ name, state, error }) => `${name} ${state} ${error}`);
     return `None of these has come: ${expected.join(', ')}. ${calls.join(', ')}`;
