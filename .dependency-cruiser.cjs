@@ -110,14 +110,18 @@ module.exports = {
       'ioredis lives in backends/redis; the options may name its types.',
       {
         path: '^lib/',
-        pathNot: ['^lib/backends/redis/', '^lib/connection/(connection\\.options|resolve-connection)\\.ts$'],
+        pathNot: [
+          '^lib/backends/redis/',
+          '^lib/connection/(connection\\.options|resolve-connection)\\.ts$',
+          '^lib/cli/connect\\.ts$',
+        ],
       },
       { path: npm('ioredis') },
     ),
     error(
       'options-name-ioredis-types-only',
       'The options describe a client, they do not load one.',
-      { path: '^lib/connection/' },
+      { path: '^lib/(connection|cli)/' },
       { path: npm('ioredis'), dependencyTypesNot: ['type-only'] },
     ),
     error(

@@ -45,6 +45,7 @@ async function twoOf(provider: Type, imports: (DynamicModule | Type)[] = []) {
 }
 
 /** A query as builders return it: it runs when `then` is called, each time. */
+// oxlint-disable-next-line unicorn/no-thenable -- builders of queries are like this
 const queryOf = <T>(run: () => Promise<T>): PromiseLike<T> => ({ then: (ok, failed) => run().then(ok, failed) });
 
 const elected = (app: TestingModule, name = 'scheduler'): boolean => app.get(RedisLockService).election(name).isLeader;
