@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { createLockClient } from 'nestjs-redis-lock/client';
 import { axeViolations, chromiumPath, openBrowser } from '../support/browser.js';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { SampleProcess } from '../support/sample-process.js';
@@ -162,6 +163,23 @@ const password = 'let me in';
     await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
     expect(await title.textContent()).toBe(String.raw`<img src=x onerror=alert(1)>\u{202e}:1`);
     expect(await page.locator('img').count()).toBe(0);
+  });
+
+  it('releases a lock whose name no one can type, by the name as it is shown', async () => {
+    const log = { log() {}, warn() {}, error() {} };
+    await using locks = createLockClient({ redis: sharedRedisUrl(), shutdownTimeout: 0, log });
+    const id = randomUUID();
+    const name = `odd\u202e:${id}`;
+    await locks.acquire(name);
+    const page = await open();
+    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.keyboard.press('Enter');
+    await page.locator('#holders [data-part=release]').click();
+    await page.getByLabel('Type the name').fill(String.raw`odd\u{202e}:${id}`);
+    await page.getByLabel('Reason').fill('hangs');
+    await page.getByRole('button', { name: 'Release by force', exact: true }).click();
+    await page.locator('#holders-none', { hasText: 'No one' }).waitFor();
+    expect((await locks.inspect(name)).holders).toEqual([]);
   });
 
   it.each([400, 900, 1440])('has nothing that is cut off at %i px, also with a very long name', async (width) => {

@@ -1,5 +1,18 @@
 import { readLock, Refused, sendRelease } from './api.js';
-import { byId, counted, duration, fill, fromTemplate, part, run, runTime, sync, write, writeOrHide } from './dom.js';
+import {
+  byId,
+  counted,
+  duration,
+  fill,
+  fromTemplate,
+  part,
+  run,
+  runTime,
+  sync,
+  visible,
+  write,
+  writeOrHide,
+} from './dom.js';
 import { callerOf, processOf } from './parties.js';
 
 /** @typedef {import('../../core/lock-info.js').LockInfo} LockInfo */
@@ -171,7 +184,9 @@ export class LockSheet {
   }
 
   check() {
-    this.submit.disabled = this.typed.value !== this.name || this.reason.value.trim() === '';
+    // Control characters cannot be typed: as they are shown, they can.
+    const isTyped = this.name !== undefined && visible(this.typed.value) === visible(this.name);
+    this.submit.disabled = !isTyped || this.reason.value.trim() === '';
   }
 
   async release() {
@@ -179,9 +194,9 @@ export class LockSheet {
     if (name === undefined || !condemned) return;
     this.submit.disabled = true;
     const { fencingToken } = condemned;
-    const [typed, reason] = [this.typed.value, this.reason.value];
+    const reason = this.reason.value;
     try {
-      await sendRelease({ connection: this.host.connection(), name, typed, fencingToken, reason });
+      await sendRelease({ connection: this.host.connection(), name, typed: name, fencingToken, reason });
       this.box.close();
       this.host.say('The lock was released.');
     } catch (error) {

@@ -108,6 +108,17 @@ it('an options file that is not JSON is refused with 64, without a part of it: i
   }
 });
 
+it('release takes the lock from the reader with this token, and from no other', async () => {
+  const [one, other] = [
+    await locks.acquire('report', { shared: true }),
+    await locks.acquire('report', { shared: true }),
+  ];
+  const { code } = await look('release', 'report', '--token', String(other.fencingToken), '--reason', 'x', '--yes');
+  expect(code).toBe(0);
+  const { holders } = await locks.inspect('report');
+  expect(holders.map(({ fencingToken }) => fencingToken)).toEqual([one.fencingToken]);
+});
+
 it('release works for a user without a name, as in many containers', async () => {
   const { fencingToken } = await locks.acquire('report');
   const args = ['release', 'report', '--token', String(fencingToken), '--reason', 'x', '--yes', '--prefix', prefix];
