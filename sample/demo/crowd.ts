@@ -2,6 +2,8 @@
 export interface Answer {
   readonly outcome: 'bought' | 'refused' | 'error';
   readonly ms: number;
+  /** Undefined when there was no response. */
+  readonly status?: number;
   /** For an error: its description. */
   readonly reason?: string;
 }
@@ -26,20 +28,21 @@ export async function sendCrowd({ buyers, urls, eventId, signal, onAnswer }: Cro
   );
 }
 
-async function buy(url: string, buyer: string, signal: AbortSignal): Promise<Answer> {
+export async function buy(url: string, buyer: string, signal: AbortSignal): Promise<Answer> {
   const start = performance.now();
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'x-buyer': buyer },
       body: JSON.stringify({ buyer }),
       signal,
     });
     const body = await response.text();
     const ms = performance.now() - start;
-    if (response.status === 201) return { outcome: 'bought', ms };
-    if (response.status === 410) return { outcome: 'refused', ms };
-    return { outcome: 'error', ms, reason: `${response.status} ${body.slice(0, 200)}` };
+    const { status } = response;
+    if (status === 201) return { outcome: 'bought', ms, status };
+    if (status === 410) return { outcome: 'refused', ms, status };
+    return { outcome: 'error', ms, status, reason: `${status} ${body.slice(0, 200)}` };
   } catch (error) {
     signal.throwIfAborted();
     const { message, cause } = error as Error;

@@ -8,6 +8,7 @@ import { type DemoOptions, help, readOptions } from './options.js';
 import { Progress } from './progress.js';
 import { asText, report } from './report.js';
 import { runSales } from './run-sales.js';
+import { serveSale } from '../web/main.js';
 
 async function demo(options: DemoOptions, signal: AbortSignal): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'ticket-sale-'));
@@ -29,7 +30,8 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<boolean>
 
 await runCommand(help, async (args, signal) => {
   const options = readOptions(args);
-  if (!options.help) return demo(options, signal);
-  console.log(help);
+  if (!options.help && !options.web) return demo(options, signal);
+  if (options.help) console.log(help);
+  else await serveSale(options, signal);
   return true;
 });

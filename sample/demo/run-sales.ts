@@ -64,14 +64,14 @@ function environment(guard: Guard, { database: { databaseUrl, databaseFile }, re
   };
 }
 
-async function putOnSale(url: string, capacity: number, signal: AbortSignal): Promise<void> {
+export async function putOnSale(url: string, capacity: number, signal: AbortSignal): Promise<void> {
   const body = JSON.stringify({ capacity });
   const response = await fetch(url, { method: 'PUT', headers: { 'content-type': 'application/json' }, body, signal });
   if (!response.ok) throw new Error(`PUT ${url} answered ${response.status}: ${await response.text()}`);
 }
 
 /** Read from the database itself, not from the application that we want to catch. */
-async function books(database: DataSource, eventId: string): Promise<Books> {
+export async function books(database: DataSource, eventId: string): Promise<Books> {
   const { left } = await database.getRepository(Event).findOneByOrFail({ id: eventId });
   return { left, orders: await database.getRepository(Order).countBy({ eventId }) };
 }

@@ -4,6 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 const application = fileURLToPath(new URL('../src/main.js', import.meta.url));
 
+export interface StartOptions {
+  /** A module to load before the application. */
+  readonly preload?: string;
+  /** Gets what the process sends after its first message. */
+  onMessage?(message: unknown): void;
+}
+
 /** One process of the application on a free port, with the end of its log at hand. */
 export class SaleProcess implements AsyncDisposable {
   private readonly lines: string[] = [];
@@ -26,15 +33,24 @@ export class SaleProcess implements AsyncDisposable {
     return this.child.pid;
   }
 
+  /** Ends with it: the signal that killed it, or its exit code. */
+  get ended(): Promise<string> {
+    return once(this.child, 'exit').then(([code, signal]) => String(signal ?? code));
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
   get log(): string {
     return this.lines.join('\n');
   }
 
   /** @throws Error with the log when the process ends before it serves. */
-  static async start(env: NodeJS.ProcessEnv): Promise<SaleProcess> {
+  static async start(env: NodeJS.ProcessEnv, { preload, onMessage }: StartOptions = {}): Promise<SaleProcess> {
     const child = fork(application, {
       env: { ...env, PORT: '0', NO_COLOR: '1' },
-      execArgv: [],
+      execArgv: preload === undefined ? [] : ['--import', preload],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const process = new SaleProcess(child);
@@ -45,6 +61,7 @@ export class SaleProcess implements AsyncDisposable {
         reject(new Error(`A process of the sale ended at its start (${signal ?? code}):\n${process.log}`)),
       );
     });
+    if (onMessage) child.on('message', onMessage);
     return process;
   }
 

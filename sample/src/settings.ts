@@ -15,6 +15,8 @@ export interface Settings {
   readonly databaseFile: string;
   /** How long a payment takes, in milliseconds; a random 5 to 20 when not given. */
   readonly paymentMs: number | undefined;
+  /** The payment provider; without it the purchase waits for `paymentMs` instead. */
+  readonly paymentUrl?: string | undefined;
   /** How long the others wait after a crash of the one who buys, in milliseconds. */
   readonly leaseMs: number;
   /** Milliseconds between two reports of the leader. */
@@ -35,6 +37,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     databaseUrl: env.DATABASE_URL || undefined,
     databaseFile: env.DATABASE_FILE || join(tmpdir(), 'ticket-sale.sqlite'),
     paymentMs: readNumber('PAYMENT_MS', env.PAYMENT_MS, 600_000),
+    paymentUrl: env.PAYMENT_URL || undefined,
     leaseMs: readNumber('LEASE_MS', env.LEASE_MS, 600_000) ?? 30_000,
     reportMs: readNumber('REPORT_MS', env.REPORT_MS, 3_600_000) ?? 60_000,
     opsPassword: env.OPS_PASSWORD || undefined,

@@ -28,6 +28,10 @@ export class ProgramRun {
     return new ProgramRun(child, directory);
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   /** As a terminal does it: to every process of the group. */
   pressCtrlC(): void {
     process.kill(-this.child.pid!, 'SIGINT');

@@ -4,7 +4,7 @@ import { OrdersModule } from '../orders/orders.module.js';
 import type { Guard, Settings } from '../settings.js';
 import { LockedTicketOffice } from './locked.ticket-office.js';
 import { MutexTicketOffice } from './mutex.ticket-office.js';
-import { PAYMENT_MS, PaymentsService } from './payments.service.js';
+import { PAYMENT, PaymentsService } from './payments.service.js';
 import { PurchaseService } from './purchase.service.js';
 import { TicketOffice } from './ticket-office.js';
 import { TicketsController } from './tickets.controller.js';
@@ -18,7 +18,11 @@ const offices: Record<Guard, Type<TicketOffice>> = {
 
 @Module({})
 export class TicketsModule {
-  static forRoot({ guard, paymentMs }: Pick<Settings, 'guard' | 'paymentMs'>): DynamicModule {
+  static forRoot({
+    guard,
+    paymentMs,
+    paymentUrl,
+  }: Pick<Settings, 'guard' | 'paymentMs' | 'paymentUrl'>): DynamicModule {
     return {
       module: TicketsModule,
       imports: [EventsModule, OrdersModule],
@@ -26,7 +30,7 @@ export class TicketsModule {
       providers: [
         PurchaseService,
         PaymentsService,
-        { provide: PAYMENT_MS, useValue: paymentMs },
+        { provide: PAYMENT, useValue: { paymentMs, paymentUrl } },
         { provide: TicketOffice, useClass: offices[guard] },
       ],
     };

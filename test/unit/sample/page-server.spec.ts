@@ -9,8 +9,8 @@ describe('the server of the pages of the sample', () => {
   let count = 0;
   const acted: unknown[] = [];
   const pages = new PageServer({
-    page: 'lib/console/page/',
-    files: [],
+    page: 'sample/web/page/',
+    files: ['lib/console/page/dom.js'],
     acts: {
       count: (fields) => {
         acted.push(fields);
@@ -52,26 +52,29 @@ describe('the server of the pages of the sample', () => {
       question.end(body);
     });
 
-  it('serves the files of the page, under a policy without inline code', async () => {
-    expect(await send('/lib/console/page/', {})).toMatchObject({ status: 200, type: 'text/html; charset=utf-8' });
+  it('serves the files of the page and those that are listed, under a policy without inline code', async () => {
+    expect(await send('/sample/web/page/', {})).toMatchObject({ status: 200, type: 'text/html; charset=utf-8' });
     const script = await send('/lib/console/page/dom.js', {});
     expect(script).toMatchObject({ status: 200, type: 'text/javascript; charset=utf-8' });
     expect(script.policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
   });
 
-  it.each(['/jest.config.js', '/lib/console/page/../overview.js', '/scripts/demo.mjs', '//', '/lib/console/page/%2e'])(
-    'serves no other file: %s',
-    async (path) => {
-      expect((await send(path, {})).status).toBe(404);
-    },
-  );
+  it.each([
+    '/jest.config.js',
+    '/sample/web/page/../page-server.ts',
+    '/lib/console/page/api.js',
+    '//',
+    '/sample/web/page/%2e',
+  ])('serves no other file: %s', async (path) => {
+    expect((await send(path, {})).status).toBe(404);
+  });
 
   it('does what its own page asks for, and says why when it does not', async () => {
-    expect((await send('/lib/console/page/act/count', own, '{"by":2}')).status).toBe(204);
+    expect((await send('/sample/web/page/act/count', own, '{"by":2}')).status).toBe(204);
     expect(acted).toEqual([{ by: 2 }]);
-    expect(await send('/lib/console/page/act/refuse', own, '{}')).toMatchObject({ status: 409, text: 'not now' });
-    expect((await send('/lib/console/page/act/none', own, '{}')).status).toBe(404);
-    expect((await send('/lib/console/page/act/count', own, '{')).status).toBe(400);
+    expect(await send('/sample/web/page/act/refuse', own, '{}')).toMatchObject({ status: 409, text: 'not now' });
+    expect((await send('/sample/web/page/act/none', own, '{}')).status).toBe(404);
+    expect((await send('/sample/web/page/act/count', own, '{')).status).toBe(400);
   });
 
   it.each([
@@ -81,7 +84,7 @@ describe('the server of the pages of the sample', () => {
     ['a request without the header of the page', { ...own, 'x-lock-console': '' }],
     ['another name of this machine', { ...own, host: 'rebound.example' }],
   ])('does nothing for %s', async (_, headers) => {
-    expect((await send('/lib/console/page/act/count', headers, '{}')).status).toBe(403);
+    expect((await send('/sample/web/page/act/count', headers, '{}')).status).toBe(403);
     expect(acted).toEqual([]);
   });
 
@@ -99,7 +102,7 @@ describe('the server of the pages of the sample', () => {
   });
 
   it('tells the state at the start and after a change', async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/lib/console/page/events`);
+    const response = await fetch(`http://127.0.0.1:${port}/sample/web/page/events`);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const next = async (): Promise<number> => Number(/"count":(\d+)/.exec((await reader.read()).value!)![1]);
     const first = await next();

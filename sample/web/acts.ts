@@ -1,0 +1,242 @@
+import { Redis } from 'ioredis';
+import type { Happening, Watch } from './happenings.js';
+import type { Lane } from './lane.js';
+import type { KeptPayment } from './payments.js';
+import { leaseMs, type Show } from './show.js';
+import * as story from './story.js';
+
+/** What a button did. While it is under way: what goes on. */
+export interface Told {
+  readonly id: number;
+  readonly act: string;
+  text: string;
+  isDone: boolean;
+}
+
+/** Milliseconds: for a process to get its turn, and for what must come after a lease has ended. */
+const turn = 40_000;
+const soon = leaseMs + 30_000;
+
+/** A lock that is in use: the buyer has read the stock and pays. */
+interface Purchase extends Disposable {
+  readonly lane: Lane;
+  readonly token: number;
+  readonly payment: KeptPayment;
+}
+
+/** What the buttons do, for real. Each ends with a sentence about what happened. One at a time. */
+export class Acts {
+  readonly told: Told[] = [];
+  private isBusy = false;
+  private outage: { readonly at: number } | undefined;
+  private readonly cuts = new Map<Lane, Watch>();
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly show: Show,
+    private readonly shownToken: (token: number) => string,
+  ) {}
+
+  get busy(): boolean {
+    return this.isBusy;
+  }
+
+  get isRedisAway(): boolean {
+    return this.outage !== undefined;
+  }
+
+  /** Starts an act. Returns why it does not. */
+  start(act: string, run: (told: Told) => Promise<string>): string | undefined {
+    if (this.isBusy) return 'Wait for the end of what you did last.';
+    this.isBusy = true;
+    for (const { lanes } of this.show.sales) for (const lane of lanes) lane.marks = [];
+    const told: Told = { id: this.told.length + 1, act, text: '', isDone: false };
+    this.told.push(told);
+    void run(told)
+      .catch((error: Error) => `It did not work: ${error.message}`)
+      .then((text) => {
+        Object.assign(told, { text, isDone: true });
+        this.isBusy = false;
+        this.show.options.onChange();
+      });
+    return undefined;
+  }
+
+  close(): void {
+    this.closing.abort();
+  }
+
+  async stop(lane: Lane, told: Told): Promise<string> {
+    using watch = this.show.happenings.watch();
+    using purchase = await this.purchase(told, lane);
+    if (!purchase) return story.tooLate;
+    lane.stop();
+    lane.mark('SIGSTOP');
+    // The answer waits in the socket of a process that stands still.
+    purchase.payment.letGo();
+    this.say(told, `${lane.name} stands still with token ${this.shownToken(purchase.token)}. Its lease runs out …`);
+    const next = await this.nextHolder(watch, purchase);
+    // Until the row has seen the next token: the purchase raises it before it reads the stock.
+    if (next) await watch.until(['pays', 'answered'], ({ buyer }) => buyer === next.buyer, soon);
+    lane.wake();
+    this.say(told, `${lane.name} wakes up, and goes on …`);
+    return story.stopped(await this.loss(watch, purchase, next));
+  }
+
+  async cut(lane: Lane, told: Told): Promise<string> {
+    using watch = this.show.happenings.watch();
+    using purchase = await this.purchase(told, lane);
+    if (!purchase) return story.tooLate;
+    this.cuts.set(lane, this.show.happenings.watch());
+    lane.cut();
+    lane.mark('link cut');
+    this.say(told, `${lane.name} does not reach Redis, and cannot renew token ${this.shownToken(purchase.token)} …`);
+    return story.cut(await this.lossOfPaying(watch, purchase));
+  }
+
+  async mend(lane: Lane, told: Told): Promise<string> {
+    using watch = this.show.happenings.watch();
+    await lane.mend();
+    this.say(told, `The link of ${lane.name} is whole again …`);
+    this.wantMore([lane]);
+    const again = await watch.until('granted', ({ lane: of }) => of === lane, soon);
+    using since = this.cuts.get(lane);
+    this.cuts.delete(lane);
+    const unserved = since?.all('answered', ({ lane: of, status }) => of === lane && status === 503).length ?? 0;
+    return story.mended(lane.name, again && this.shownToken(again.token!), unserved);
+  }
+
+  async deleteKey(told: Told): Promise<string> {
+    using watch = this.show.happenings.watch();
+    using purchase = await this.purchase(told);
+    if (!purchase) return story.tooLate;
+    const redis = new Redis(this.show.options.redis.port, { maxRetriesPerRequest: 0 });
+    await redis.del(`lock:{event:${this.show.locked.eventId}}`).finally(() => redis.disconnect());
+    purchase.lane.mark('key deleted');
+    this.say(told, `The key is gone, and ${purchase.lane.name} does not know yet …`);
+    return story.deleted(await this.lossOfPaying(watch, purchase));
+  }
+
+  async kill(lane: Lane, told: Told): Promise<string> {
+    using watch = this.show.happenings.watch();
+    using purchase = this.show.locked.isOn && lane.state === 'serving' ? await this.purchase(told, lane) : undefined;
+    const at = Date.now();
+    await lane.kill();
+    lane.mark('SIGKILL');
+    purchase?.payment.letGo();
+    this.say(told, `${lane.name} is gone …`);
+    const next = purchase && (await this.nextHolder(watch, purchase));
+    const lost = watch.all('answered', ({ lane: of, status }) => of === lane && status === undefined).length;
+    return story.killed(lane.name, purchase && this.shownToken(purchase.token), next && this.grantOf(next, at), lost);
+  }
+
+  async killRedis(told: Told): Promise<string> {
+    const { redis, onChange } = this.show.options;
+    using watch = this.show.happenings.watch();
+    await this.show.locked.look(this.show.options.database);
+    const orders = this.show.locked.books?.orders ?? 0;
+    this.outage = { at: performance.now() };
+    await redis.kill();
+    onChange();
+    this.say(told, 'Redis is gone, and with it all that it knew …');
+    if (this.show.isOpen) this.wantMore();
+    await watch.until('answered', ({ status }) => status === 503, soon);
+    const unserved = watch.all('answered', ({ status }) => status === 503).length;
+    await this.show.locked.look(this.show.options.database);
+    return story.redisKilled(unserved, (this.show.locked.books?.orders ?? 0) - orders);
+  }
+
+  async startRedis(told: Told): Promise<string> {
+    const { outage } = this;
+    if (!outage) return 'Redis is there.';
+    const { largestToken } = this.show;
+    using watch = this.show.happenings.watch();
+    await this.show.options.redis.restart();
+    const away = seconds(performance.now() - outage.at);
+    this.outage = undefined;
+    this.say(told, 'Redis is back, and empty …');
+    if (this.show.isOpen) this.wantMore();
+    const next = await watch.until('granted', () => true, soon);
+    await this.show.locked.look(this.show.options.database);
+    const { books, tickets } = this.show.locked;
+    const grant = next && { ...this.grantOf(next, 0), isLarger: next.token! > largestToken };
+    return story.redisBack(away, grant, Math.max(0, (books?.orders ?? 0) - tickets));
+  }
+
+  private say(told: Told, text: string): void {
+    told.text = text;
+    this.show.options.onChange();
+  }
+
+  /** The next purchase of a process, or of any one, with its payment under way. */
+  private async purchase(told: Told, lane?: Lane): Promise<Purchase | undefined> {
+    const { locked, payments } = this.show;
+    this.say(told, lane ? `Until ${lane.name} has the lock …` : 'Until a process has the lock …');
+    using watch = this.show.happenings.watch();
+    this.wantMore(lane ? [lane] : locked.serving);
+    const isWanted = (id: string): boolean => (lane ? id === lane.id : locked.lanes.some((one) => one.id === id));
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), turn);
+    const soldOut = setInterval(() => locked.isOn || over.abort(), 100);
+    const signal = AbortSignal.any([over.signal, this.closing.signal]);
+    const payment = await payments.keepNext(isWanted, signal);
+    clearTimeout(timer);
+    clearInterval(soldOut);
+    if (!payment) return undefined;
+    const of = this.show.laneOf(payment.lane)!;
+    // Its token travels by another way than its payment.
+    const token = of.visitors.get(payment.buyer)?.token ?? (await watch.until('granted', isOf(payment), soon))?.token;
+    if (token === undefined) payment.letGo();
+    return token === undefined ? undefined : { lane: of, token, payment, [Symbol.dispose]: () => payment.letGo() };
+  }
+
+  /** Each process has a buyer at least, so that it wants the lock. */
+  private wantMore(lanes: readonly Lane[] = this.show.locked.serving): void {
+    this.show.locked.seeTo(lanes, () => this.show.nextName());
+  }
+
+  private nextHolder(watch: Watch, { lane, token }: Purchase): Promise<Happening | undefined> {
+    const others = this.show.locked.serving.filter((one) => one !== lane && !one.isCut);
+    if (others.length === 0) return watch.until('granted', () => false, leaseMs + 500);
+    this.wantMore(others);
+    return watch.until('granted', (grant) => grant.lane !== lane && grant.token! > token, soon);
+  }
+
+  /** The payment takes until the loss is known, and another process has the lock. */
+  private async lossOfPaying(watch: Watch, purchase: Purchase): Promise<story.Loss> {
+    const { payment, token } = purchase;
+    const [next] = await Promise.all([
+      this.nextHolder(watch, purchase),
+      watch.until('lost', (loss) => loss.token === token, soon),
+    ]);
+    if (next) await watch.until(['pays', 'answered'], ({ buyer }) => buyer === next.buyer, soon);
+    payment.letGo();
+    return this.loss(watch, purchase, next);
+  }
+
+  private async loss(watch: Watch, purchase: Purchase, next: Happening | undefined): Promise<story.Loss> {
+    const { lane, token, payment } = purchase;
+    const answer = await watch.until('answered', isOf(payment), soon);
+    const lost = await watch.until('lost', (loss) => loss.token === token, 5_000);
+    if (lost) lane.mark('signal fired');
+    if (answer?.status === 409) lane.mark(`row refused token ${this.shownToken(token)}`, 'good');
+    return {
+      loser: lane.name,
+      token: this.shownToken(token),
+      next: next && this.grantOf(next, 0),
+      signal: lost && (lost.at <= (next?.at ?? Infinity) ? 'before' : 'after'),
+      status: answer?.status,
+    };
+  }
+
+  private grantOf({ lane, token, at }: Happening, since: number) {
+    return { name: lane.name, token: this.shownToken(token!), after: seconds(at - since) };
+  }
+}
+
+const isOf =
+  ({ buyer, lane }: KeptPayment) =>
+  (happening: Happening): boolean =>
+    happening.buyer === buyer && happening.lane.id === lane;
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
