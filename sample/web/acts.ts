@@ -76,8 +76,7 @@ export class Acts {
     purchase.payment.letGo();
     this.say(told, `${lane.name} stands still with token ${this.shownToken(purchase.token)}. Its lease runs out …`);
     const next = await this.nextHolder(watch, purchase);
-    // Until the row has seen the next token: the purchase raises it before it reads the stock.
-    if (next) await watch.until(['pays', 'answered'], ({ buyer }) => buyer === next.buyer, soon);
+    await this.seenByRow(watch, next);
     lane.wake();
     this.say(told, `${lane.name} wakes up, and goes on …`);
     return story.stopped(await this.loss(watch, purchase, next));
@@ -202,6 +201,13 @@ export class Acts {
     return watch.until('granted', (grant) => grant.lane !== lane && grant.token! > token, soon);
   }
 
+  /** Until the row has the token of the next holder: its purchase raises it before it reads the stock, and then pays. */
+  private async seenByRow(watch: Watch, next: Happening | undefined): Promise<void> {
+    // The same buyer pays in the other sales, too.
+    const isNext = ({ lane, buyer }: Happening): boolean => lane === next!.lane && buyer === next!.buyer;
+    if (next) await watch.until(['pays', 'answered'], isNext, soon);
+  }
+
   /** The payment takes until the loss is known, and another process has the lock. */
   private async lossOfPaying(watch: Watch, purchase: Purchase): Promise<story.Loss> {
     const { payment, token } = purchase;
@@ -209,7 +215,7 @@ export class Acts {
       this.nextHolder(watch, purchase),
       watch.until('lost', (loss) => loss.token === token, soon),
     ]);
-    if (next) await watch.until(['pays', 'answered'], ({ buyer }) => buyer === next.buyer, soon);
+    await this.seenByRow(watch, next);
     payment.letGo();
     return this.loss(watch, purchase, next);
   }
