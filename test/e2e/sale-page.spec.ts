@@ -93,10 +93,12 @@ const number = (text: string | null): number => Number(text!.replaceAll(',', '')
     Number(/\d+/.exec((await lane.locator('[data-part=pid]').textContent())!)![0]);
   /** Presses a button, and waits for the sentence at its end. */
   async function told(page: Page, button: Locator, during: () => Promise<void> = async () => {}): Promise<string> {
+    await page.locator('#story[data-told]').waitFor();
+    const before = Number(await page.locator('#story').getAttribute('data-told'));
     await button.click();
-    await page.locator('#story[data-state=busy]').waitFor();
     await during();
-    await page.locator('#story[data-state=done]').waitFor({ timeout: 60_000 });
+    // Its own sentence: a fast act is over before the page has shown that it is under way.
+    await page.locator(`#story[data-told="${before + 1}"][data-state=done]`).waitFor({ timeout: 60_000 });
     return (await page.locator('#sentence').textContent())!;
   }
   const act = (within: Page | Locator, name: string): Locator => within.locator(`[data-act=${name}]`);

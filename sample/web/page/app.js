@@ -35,6 +35,7 @@ function show(next) {
     if (button.dataset['act'] !== undefined) enable(button, isAllowed(button, next));
   const last = told.at(-1);
   byId('story').dataset['state'] = isBusy ? 'busy' : last ? 'done' : 'none';
+  byId('story').dataset['told'] = String(last?.id ?? 0);
   write(byId('sentence'), last?.text || introduction(next));
   write(byId('crowd'), isOpen ? came + ' buyers came' + (toCome > 0 ? ', ' + toCome + ' on their way' : '') : '');
   const past = told.slice(0, -1).toReversed();
