@@ -4,7 +4,7 @@
  * Why: npm drops an optional dependency from the lock when the registry it asked did not have it (a partial mirror).
  * `npm ci` then refuses the lock everywhere ("Missing: … from lock file"). The version is pinned by the parent, and
  * the platform stands in the name, so the entry can be written without a request. Run after each `npm install`
- * behind such a mirror: `npm run lockfile`. With a full registry it changes nothing.
+ * behind such a mirror: `npm run lockfile`, for the repository and for its site. With a full registry it changes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -40,25 +40,27 @@ function platformOf(name) {
 }
 
 /** @typedef {{ version?: string, dev?: boolean, optional?: boolean, optionalDependencies?: Record<string, string> }} Entry */
-/** @type {{ packages: Record<string, Entry> }} */
-const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-/** @type {string[]} */
-const added = [];
-for (const [path, parent] of Object.entries(lock.packages)) {
-  for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
-    const beside = `${path}/node_modules/${name}`;
-    const onTop = `node_modules/${name}`;
-    const platform = platformOf(name);
-    const isThere = lock.packages[beside] !== undefined || lock.packages[onTop]?.version === version;
-    if (isThere || platform === undefined || !/^\d/.test(version)) continue;
-    const place = lock.packages[onTop] === undefined ? onTop : beside;
-    lock.packages[place] = { version, ...(parent.dev && { dev: true }), optional: true, ...platform };
-    added.push(`${name}@${version}`);
+for (const file of ['package-lock.json', 'site/package-lock.json']) {
+  /** @type {{ packages: Record<string, Entry> }} */
+  const lock = JSON.parse(readFileSync(file, 'utf8'));
+  /** @type {string[]} */
+  const added = [];
+  for (const [path, parent] of Object.entries(lock.packages)) {
+    for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
+      const beside = `${path}/node_modules/${name}`;
+      const onTop = `node_modules/${name}`;
+      const platform = platformOf(name);
+      const isThere = lock.packages[beside] !== undefined || lock.packages[onTop]?.version === version;
+      if (isThere || platform === undefined || !/^\d/.test(version)) continue;
+      const place = lock.packages[onTop] === undefined ? onTop : beside;
+      lock.packages[place] = { version, ...(parent.dev && { dev: true }), optional: true, ...platform };
+      added.push(`${name}@${version}`);
+    }
   }
+  if (added.length > 0) {
+    // npm's own order; the root package, '', comes first in it.
+    lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, 'en')));
+    writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+  }
+  console.log(added.length ? `${file}: added ${added.length}: ${added.join(', ')}` : `${file} is complete`);
 }
-if (added.length > 0) {
-  // npm's own order; the root package, '', comes first in it.
-  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, 'en')));
-  writeFileSync('package-lock.json', `${JSON.stringify(lock, null, 2)}\n`);
-}
-console.log(added.length ? `added ${added.length}: ${added.join(', ')}` : 'package-lock.json is complete');

@@ -25,10 +25,15 @@ function isInstalled() {
   return versions(join(site, 'package-lock.json')).every((name) => there.has(name));
 }
 
-/** Installs the packages of the site, unless they are there. */
+/** Installs the packages of the site, unless they are there. @throws Error when npm cannot */
 export async function install({ echo = false } = {}) {
-  if (isInstalled()) return { code: 0, output: '' };
-  return runNode(['ci', '--no-audit', '--no-fund', '--loglevel=error'], { command: 'npm', cwd: site, echo });
+  if (isInstalled()) return;
+  const { code, output } = await runNode(['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    command: 'npm',
+    cwd: site,
+    echo,
+  });
+  if (code !== 0) throw new Error(`npm ci in site/ failed:\n${output}`);
 }
 
 /**
@@ -36,8 +41,7 @@ export async function install({ echo = false } = {}) {
  * @param {{ echo?: boolean, env?: NodeJS.ProcessEnv }} [options]
  */
 export async function vitepress(args, { echo = false, env = {} } = {}) {
-  const installed = await install({ echo });
-  if (installed.code !== 0) return installed;
+  await install({ echo });
   const [command = '', ...rest] = args;
   const program = join(site, 'node_modules', 'vitepress', 'bin', 'vitepress.js');
   return runNode([program, command, site, ...rest], { cwd: site, echo, env });

@@ -99,9 +99,10 @@ const parts = {
   },
   deep: async () => {
     const files = `${deepConformance}|${realRedisson}|test/(fault|chaos|e2e)/`;
+    // As above. With four, the browsers of e2e are too slow for the waits of their tests.
     await jest(
       ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],
-      ['--maxWorkers=4', '--testPathPatterns', files],
+      ['--maxWorkers=3', '--testPathPatterns', files],
     );
     await check('the formal model', 'model/check.mjs');
     await check('the packed package', 'package/check.mjs');
