@@ -10,6 +10,8 @@ export class BackendBench {
   readonly it: TestFramework['it'];
   /** For guarantees that need the order of the queue. Skipped where the backend does not promise it. */
   readonly inOrder: TestFramework['it'];
+  /** For guarantees of a release that grants the lock to a waiter. Skipped where it only wakes waiters. */
+  readonly inQueue: TestFramework['it'];
   target!: ConformanceTarget;
   /** The clients of the running test. */
   readonly parties: Party[] = [];
@@ -22,6 +24,7 @@ export class BackendBench {
     this.describe = describe;
     this.it = it;
     this.inOrder = capabilities.fifo ? it : () => undefined;
+    this.inQueue = capabilities.queue ? it : () => undefined;
     beforeAll(async () => {
       this.target = await open();
     });

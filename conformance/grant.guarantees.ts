@@ -5,7 +5,7 @@ import { expect } from './expectations.js';
 
 /** How a waiter learns that it was granted the lock. */
 export function pushedGrants(bench: BackendBench): void {
-  const { describe, it, inOrder, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, inQueue, join, joinHearing, unique } = bench;
 
   describe('a pushed grant', () => {
     /** The grant was pushed to `b` a moment ago; others wait behind it in the queue. */
@@ -80,7 +80,7 @@ export function pushedGrants(bench: BackendBench): void {
       await c.take(name, { enqueue: false });
     });
 
-    it('that is released before it is confirmed goes to the next waiter', async () => {
+    inQueue('that is released before it is confirmed goes to the next waiter', async () => {
       const c = await joinHearing();
       const { b, waiter, others } = await handOver(20_000, c);
       expect(await b.release(waiter)).toBe('released');

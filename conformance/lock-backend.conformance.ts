@@ -44,7 +44,7 @@ export function lockBackendConformance(
     if (capabilities.views) snapshots(bench);
     if (capabilities.views) activity(bench);
     if (capabilities.handOver) adoption(bench);
-    sharedLocks(bench);
+    if (capabilities.shared) sharedLocks(bench);
     permitLocks(bench);
   });
   for (const fairness of ['handoff', 'strict'] as const) {
@@ -58,7 +58,7 @@ export function lockBackendConformance(
       if (capabilities.views) views(bench);
       if (capabilities.handOver) handingOver(bench);
       if (capabilities.handOver && capabilities.permits) handingShares(bench);
-      sharing(bench);
+      if (capabilities.shared) sharing(bench);
       elections(bench);
     });
   }

@@ -34,6 +34,8 @@ export class Party implements AsyncDisposable {
   private readonly heard: Array<(name: string) => boolean> = [];
   private claims = 0;
   private readonly asked = new Set<string>();
+  /** What claims that wait have asked. */
+  private readonly waiting = new Map<string, { readonly claim: ClaimRef; readonly ask: Ask | undefined }>();
   private readonly happened = conditions();
 
   constructor(readonly backend: LockBackend) {}
@@ -46,6 +48,7 @@ export class Party implements AsyncDisposable {
       },
       freeAt: ({ id: claim }, at) => {
         this.hints.push({ claim, at });
+        if (at <= performance.now()) void this.askNow(claim);
         this.happened.changed();
       },
       recovered: (what, concerns) => {
@@ -80,6 +83,17 @@ export class Party implements AsyncDisposable {
     return this.send(claim, ask);
   }
 
+  /** A message says that the lock may be free: a real client asks at once. */
+  private async askNow(id: string): Promise<void> {
+    const { claim, ask } = this.waiting.get(id) ?? {};
+    if (!claim || ask?.isWanted?.() === false) return;
+    const reply = await ifAnswered(this.send(claim, ask));
+    if (reply?.status !== 'granted' || !this.waiting.delete(id)) return;
+    const { fencingToken, tokensUntil, validUntil } = reply;
+    this.grants.push({ ...claim, fencingToken, tokensUntil, validUntil });
+    this.happened.changed();
+  }
+
   private send(
     { name, id: claim }: ClaimRef,
     { lease = 20_000, enqueue = true, reserve = 0, demand = exclusive, isWanted = () => true }: Ask = {},
@@ -109,6 +123,7 @@ export class Party implements AsyncDisposable {
     const claim = this.claim(name);
     const { status } = await this.ask(claim, ask);
     if (status !== 'queued') throw new Error(`a waiter was expected, the answer was ${status}`);
+    this.waiting.set(claim.id, { claim, ask });
     return claim;
   }
 
@@ -136,6 +151,7 @@ export class Party implements AsyncDisposable {
 
   /** @param keep ms for which the lock stays taken (`minHold`) */
   release({ name, id: claim }: ClaimRef, keep = 0): Promise<ReleaseReply> {
+    this.waiting.delete(claim);
     return this.backend.release(
       keep > 0 ? { name, id: claim, keepUntil: performance.now() + keep } : { name, id: claim },
     );

@@ -4,7 +4,7 @@ import { past } from './conditions.js';
 
 /** Which waiter is next. */
 export function queue(bench: BackendBench): void {
-  const { describe, it, inOrder, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, inQueue, join, joinHearing, unique } = bench;
 
   describe('the queue (G4)', () => {
     inOrder('hands a released lock to the waiters in order of arrival', async () => {
@@ -101,7 +101,8 @@ export function queue(bench: BackendBench): void {
       const waiter = await b.queue(name);
       expect(await outlook()).toMatchObject({ othersWait: true });
       await b.release(waiter);
-      expect(await outlook()).toMatchObject({ othersWait: false });
+      // Without a queue only listeners are known, and one listens for a while after its last wait.
+      if (bench.capabilities.queue) expect(await outlook()).toMatchObject({ othersWait: false });
     });
 
     it('is empty after the cancel of its only waiter: the released lock is free', async () => {
@@ -224,7 +225,7 @@ export function queue(bench: BackendBench): void {
   });
 
   describe('a waiter that no message reaches', () => {
-    it('is granted a released lock, and learns it when it asks again', async () => {
+    inQueue('is granted a released lock, and learns it when it asks again', async () => {
       const [a, polling, c] = [await join(), await join({ polling: true }), await join()];
       const name = unique();
       const holder = await a.take(name);
@@ -256,7 +257,7 @@ export function queue(bench: BackendBench): void {
       expect(c.grants.filter(({ id: claim }) => claim === third.id)).toEqual([]);
     });
 
-    it('is not granted the lock twice in a row without having asked again', async () => {
+    inQueue('is not granted the lock twice in a row without having asked again', async () => {
       const [a, polling, b, c] = [
         await join(),
         await join({ polling: true }),

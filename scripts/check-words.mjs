@@ -30,6 +30,7 @@ const EXCEPT = [
   'docs/reference/messages.md',
   'docs/operate/performance-tables.md',
   'lib/backends/redis/scripts.generated.ts',
+  'lib/backends/redis/redisson/scripts.generated.ts',
   'lib/console/page.generated.ts',
   'lib/console/script.generated.ts',
   'scripts/check-words.mjs',

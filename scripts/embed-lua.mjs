@@ -1,7 +1,7 @@
 /**
  * Turns lib/backends/redis/scripts/*.lua into one TypeScript module, so that no bundler can lose a script.
  *
- *   node scripts/embed-lua.mjs   writes lib/backends/redis/scripts.generated.ts, which is not committed
+ *   node scripts/embed-lua.mjs   writes lib/backends/redis/scripts.generated.ts, which is not committed, and the one in redisson/
  *
  * `-- include: name.lua` on a line of its own stands for scripts/includes/name.lua, and before it for what that file includes itself. Each
  * include is put into a script once, where it is needed first. Comments and indentation are dropped: they cost bytes on every
@@ -102,18 +102,20 @@ const escaped = (text) => text.replace(/[\\`]|\$\{/g, '\\$&');
 /**
  * The module's text.
  * @param {string} directory
+ * @param {string} [above] a directory whose includes it uses, too
  */
-export function generate(directory) {
+export function generate(directory, above = directory) {
   const files = readdirSync(directory)
     .filter((name) => name.endsWith('.lua'))
     .toSorted();
-  const includes = readIncludes(join(directory, 'includes'));
-  const shared = [...includes].map(([name, { code }]) => `const ${camelCase(name)} = \`${escaped(code)}\`;\n`);
+  const includes = new Map([...readIncludes(join(above, 'includes')), ...readIncludes(join(directory, 'includes'))]);
   const entries = files.map((name) => {
     const { text, literal } = assemble(join(directory, name), includes);
     const sha1 = createHash('sha1').update(text).digest('hex');
     return `  ${camelCase(name)}: {\n    source: \`${literal}\`,\n    sha1: '${sha1}',\n  },\n`;
   });
+  const used = [...includes].filter(([name]) => entries.some((entry) => entry.includes(`\${${camelCase(name)}}`)));
+  const shared = used.map(([name, { code }]) => `const ${camelCase(name)} = \`${escaped(code)}\`;\n`);
   // With a type of its own: else the declarations that are shipped would hold every script once more.
   const names = files.map((name) => `'${camelCase(name)}'`).join(' | ');
   const type = `Readonly<Record<${names}, { readonly source: string; readonly sha1: string }>>`;
@@ -123,11 +125,18 @@ export function generate(directory) {
 /** Writes the module where it is not what the scripts say, and the one of the console's page. Called before anything compiles lib. */
 export function writeScripts() {
   writePage();
-  const directory = join(root, 'lib', 'backends', 'redis');
-  const target = join(directory, 'scripts.generated.ts');
-  const text = generate(join(directory, 'scripts'));
-  if (existsSync(target) && readFileSync(target, 'utf8') === text) return;
-  writeFileSync(target, text);
+  const redis = join(root, 'lib', 'backends', 'redis');
+  write(join(redis, 'scripts.generated.ts'), generate(join(redis, 'scripts')));
+  const redisson = join(redis, 'redisson');
+  write(join(redisson, 'scripts.generated.ts'), generate(join(redisson, 'scripts'), join(redis, 'scripts')));
+}
+
+/**
+ * @param {string} target
+ * @param {string} text
+ */
+function write(target, text) {
+  if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) writeScripts();

@@ -1,5 +1,6 @@
 import { QuorumBackend } from '../backends/quorum/quorum-backend.js';
 import { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
+import { RedissonBackend } from '../backends/redis/redisson/redisson-backend.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { createBackend, renewalWorkerOf } from '../connection/create-backend.js';
 import { LockConnection } from '../connection/lock.connection.js';
@@ -23,7 +24,7 @@ import { clientRefusals } from './client.messages.js';
 export function connectionOf(options: LockClientOptions, observes = false): LockConnection {
   const { name, log, resolved } = readClientOptions(options);
   const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
-  const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend }, observes);
+  const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend, RedissonBackend }, observes);
   const startWorker = renewalWorkerOf(resolved, log);
   const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
   return new LockConnection(client, { name, strict: false, shutdownTimeout }, log);

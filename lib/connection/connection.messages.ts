@@ -40,6 +40,10 @@ export const optionRefusals = {
   replicasOfNodes: () =>
     wrong('replicas: cannot be combined with quorum; a majority of its servers confirms each lock already.'),
 
+  /** `redisson` is for one server. */
+  redissonAnd: (option: string) =>
+    wrong(`redisson: cannot be combined with '${option}'; use one Redis, or Sentinel, and remove '${option}'.`),
+
   /** `quorum` without its servers. */
   noNodes: (given: unknown) =>
     wrong(`quorum.nodes: ${describe(given)} given; a list of 3, 5 or 7 independent Redis servers expected.`),

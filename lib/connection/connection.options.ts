@@ -23,6 +23,12 @@ export interface LockConnectionOptions extends LockDefaults {
   /** Several independent Redis servers instead of one: locks work while a majority of them can be reached. */
   quorum?: RedisLockQuorumOptions | undefined;
   /**
+   * Locks in the format of Redisson's RLock: with `redis`, services in Java (`redisson.getLock(name)`) and this application exclude and wake
+   * each other. `keyPrefix` is empty then, unless it is set. Exclusive locks only; not together with `cluster`, `quorum` or `replicas`.
+   * @default the library's own format, which has more
+   */
+  redisson?: boolean | RedissonOptions | undefined;
+  /**
    * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`,
    * which are options of Redis.
    */
@@ -75,6 +81,16 @@ export interface LockConnectionOptions extends LockDefaults {
    * @default '2m'
    */
   stallLimit?: Duration | undefined;
+}
+
+/** How locks are shared with Redisson. */
+export interface RedissonOptions {
+  /**
+   * `own`: fencing tokens of this library, also after a loss of data. `fenced`: the counter of Redisson's RFencedLock, so that tokens of
+   * both rise together; it begins again at 1 after a loss of data, and leaves one key for each name for ever.
+   * @default 'own'
+   */
+  tokens?: 'own' | 'fenced' | undefined;
 }
 
 /** Locks over several independent Redis servers: a claim that gets the votes of a majority holds the lock. */

@@ -1,5 +1,6 @@
 import type { QuorumBackend } from '../backends/quorum/quorum-backend.js';
 import type { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
+import type { RedissonBackend } from '../backends/redis/redisson/redisson-backend.js';
 import { RedisBackend } from '../backends/redis/index.js';
 import type { LockBackend } from '../core/lock-backend.js';
 import type { LockLog } from '../core/lock-log.js';
@@ -10,14 +11,16 @@ import type { ResolvedBackendOptions, ResolvedConnectionOptions } from './resolv
 export interface RareBackends {
   readonly ClusterBackend?: typeof ClusterBackend | undefined;
   readonly QuorumBackend?: typeof QuorumBackend | undefined;
+  readonly RedissonBackend?: typeof RedissonBackend | undefined;
 }
 
 /**
- * The code of clusters and of quorums is a fifth of the library: only applications that use it load it. Eager: webpack would write it to a
+ * The code of clusters, of quorums and of Redisson's format is a fifth of the library: only applications that use it load it. Eager: webpack would write it to a
  * file beside the bundle.
  */
-export async function loadBackends({ cluster, quorum }: ResolvedBackendOptions): Promise<RareBackends> {
+export async function loadBackends({ cluster, quorum, redisson }: ResolvedBackendOptions): Promise<RareBackends> {
   if (cluster) return import(/* webpackMode: "eager" */ '../backends/redis/cluster/cluster-backend.js');
+  if (redisson) return import(/* webpackMode: "eager" */ '../backends/redis/redisson/redisson-backend.js');
   return quorum ? import(/* webpackMode: "eager" */ '../backends/quorum/quorum-backend.js') : {};
 }
 
@@ -31,10 +34,11 @@ export function createBackend(
   rare: RareBackends,
   observes = false,
 ): LockBackend {
-  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas } = options;
+  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas, redisson } = options;
   if (backend) return backend;
   const shared = { keyPrefix, poll, log, observes };
   if (cluster) return new rare.ClusterBackend!({ ...shared, commandTimeout, cluster });
+  if (redisson) return new rare.RedissonBackend!({ ...shared, ...redisson, commandTimeout, redis });
   if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
   const { nodes, nodeTimeout, restartGuard } = quorum;
   const node = { uptime: restartGuard !== 0 };

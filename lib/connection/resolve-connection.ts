@@ -31,6 +31,11 @@ export interface ResolvedQuorumOptions {
   readonly restartGuard: number;
 }
 
+/** Redisson's format of locks. */
+export interface ResolvedRedissonOptions {
+  readonly tokens: 'own' | 'fenced';
+}
+
 /** The selected backend: at most one of the first four. None of them: a Redis on this machine. */
 export interface ResolvedBackendOptions {
   readonly backend: LockBackend | undefined;
@@ -41,6 +46,7 @@ export interface ResolvedBackendOptions {
   readonly commandTimeout: number;
   readonly poll: number;
   readonly replicas: ReplicaTerms | undefined;
+  readonly redisson: ResolvedRedissonOptions | undefined;
 }
 
 /** A connection's options, checked and with their defaults; times in milliseconds. May contain passwords. */
@@ -53,7 +59,16 @@ export interface ResolvedConnectionOptions extends ResolvedBackendOptions {
 }
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
-const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'poll', 'replicas'] as const;
+const redisNames = [
+  'redis',
+  'cluster',
+  'quorum',
+  'keyPrefix',
+  'commandTimeout',
+  'poll',
+  'replicas',
+  'redisson',
+] as const;
 
 /** The names of these options. */
 export const connectionOptionNames = [
@@ -100,7 +115,9 @@ export function assertConnectionName(name: unknown): void {
 
 /** @param lease the default, in ms */
 function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
-  const { backend, redis, quorum, replicas, keyPrefix = library.keyPrefix } = given;
+  const { backend, redis, quorum, replicas } = given;
+  const redisson = resolveRedisson(given);
+  const { keyPrefix = redisson ? '' : library.keyPrefix } = given;
   const { commandTimeout = library.commandTimeout, poll = library.poll } = given;
   const cluster = clusterIn(given);
   if (!cluster && redis !== undefined) assertRedisConnection('redis', redis);
@@ -115,6 +132,7 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
     commandTimeout: answerTime,
     poll: parseDuration('poll', poll, { min: least.poll }),
     replicas: parseReplicas(replicas, answerTime),
+    redisson,
   };
 }
 
@@ -129,6 +147,16 @@ function clusterIn({ redis, cluster, quorum, replicas }: Given): Cluster | Redis
   // Only for its errors: the backend reads it again.
   readCluster(found);
   return found;
+}
+
+function resolveRedisson(given: Given): ResolvedRedissonOptions | undefined {
+  if (given.redisson === undefined || given.redisson === false) return undefined;
+  for (const option of ['quorum', 'cluster', 'replicas'] as const)
+    if (given[option] !== undefined) throw refusals.redissonAnd(option);
+  if (isCluster(given.redis)) throw refusals.redissonAnd('cluster');
+  if (given.redisson === true) return { tokens: 'own' };
+  const { tokens = 'own' } = readOptions('redisson', given.redisson, ['tokens']);
+  return { tokens: oneOf('redisson.tokens', tokens, ['own', 'fenced']) };
 }
 
 function resolveQuorum(options: unknown, lease: number): ResolvedQuorumOptions {

@@ -129,6 +129,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
     if (!this.isWanted() || at >= this.asksAt) return;
     // The reply to the open request may be older than the message.
     if (this.asking) this.next = { at, stop: undefined };
+    else if (at <= this.host.clock.now()) this.ask();
     else this.askAt(at);
   }
 

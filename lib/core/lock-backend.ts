@@ -107,9 +107,20 @@ export interface BackendCapabilities {
   readonly views: boolean;
   /** Hand over: `adopt`. */
   readonly handOver: boolean;
+  /** Shared locks: any number of readers at once. */
+  readonly shared: boolean;
+  /** A queue: a release grants the lock to a waiter in the same step. Else a release tells the waiters, and the first that asks has the lock. */
+  readonly queue: boolean;
 }
 
-export const allCapabilities: BackendCapabilities = { fifo: true, permits: true, views: true, handOver: true };
+export const allCapabilities: BackendCapabilities = {
+  fifo: true,
+  permits: true,
+  views: true,
+  handOver: true,
+  shared: true,
+  queue: true,
+};
 
 export interface LockBackendEvents {
   /** A release by another claim granted the lock to a waiting claim. May come twice, late, or for a claim that was given up long ago. */

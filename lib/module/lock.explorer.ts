@@ -69,12 +69,14 @@ export class LockExplorer implements OnModuleInit, OnApplicationBootstrap, Conne
     }
   }
 
-  /** Refuses permits on a backend that cannot count them: else each call would be refused. */
+  /** Refuses permits and shared locks on a backend that does not have them: else each call would be refused. */
   private refuseWhatCannotBeHad(): void {
     const { capabilities, name } = this.connection;
-    if (capabilities?.permits !== false) return;
+    if (!capabilities || (capabilities.permits && capabilities.shared)) return;
     for (const { method } of providedMethods(this.modules(), name)) {
-      if (method.settings.options.limit !== undefined) throw refusals.noPermits(method.where);
+      const { limit, shared } = method.settings.options;
+      if (limit !== undefined && !capabilities.permits) throw refusals.noPermits(method.where);
+      if (shared && !capabilities.shared) throw refusals.noShared(method.where);
     }
   }
 

@@ -32,9 +32,15 @@ export const applicationRefusals = {
       `RedisLockModule: the connection '${connection}' exists twice. Import forRoot once for each connection, or give one of them another name.`,
     ),
 
-  /** `limit` at a method whose connection is a quorum: majorities of servers cannot count permits together. */
+  /** `limit` at a method whose connection is a quorum (majorities of servers cannot count permits together), or has the option `redisson`. */
   noPermits: (where: string) =>
     wrong(
-      `@DistributedLock on ${where}: limit: permits cannot be counted over a quorum of servers. Give the method another connection (option connection) with one server, or remove limit.`,
+      `@DistributedLock on ${where}: limit: permits cannot be counted over a quorum of servers, nor in the format of Redisson's locks. Give the method another connection (option connection) with one server, or remove limit.`,
+    ),
+
+  /** `shared` at a method whose connection has the option `redisson`: Redisson's RLock has one holder. */
+  noShared: (where: string) =>
+    wrong(
+      `@DistributedLock on ${where}: shared: Redisson's locks have one holder (option redisson). Give the method another connection (option connection), or remove shared.`,
     ),
 } as const;

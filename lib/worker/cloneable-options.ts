@@ -12,6 +12,7 @@ export function cloneableOptions({
   commandTimeout,
   poll,
   replicas,
+  redisson,
 }: ResolvedBackendOptions): ResolvedBackendOptions {
   if (backend) throw workerRefusals.ownBackend();
   if (quorum) throw workerRefusals.quorum();
@@ -24,5 +25,6 @@ export function cloneableOptions({
     commandTimeout,
     poll,
     replicas,
+    redisson,
   };
 }

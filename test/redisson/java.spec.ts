@@ -1,11 +1,17 @@
 import { describe, it } from '@jest/globals';
 import { javaPeer, redissonVersions, whyNoJava } from './support/java.js';
+import { faults } from './support/faults.js';
+import { matrix } from './support/matrix.js';
 import { observations } from './support/observations.js';
 
 const missing = whyNoJava();
 // One JVM at a time: each version's tests end before the next begin.
 if (missing === undefined)
   describe.each(redissonVersions)('Redisson %s', (version) => {
-    observations(() => javaPeer(version), version);
+    describe('alone', () => observations(() => javaPeer(version), version));
+    describe('beside this library', () => {
+      matrix(() => javaPeer(version));
+      faults(() => javaPeer(version));
+    });
   });
 else it.skip(`Redisson itself is not tested: ${missing}`, () => undefined);

@@ -1,7 +1,14 @@
 import { describe } from '@jest/globals';
+import { faults } from './support/faults.js';
+import { matrix } from './support/matrix.js';
 import { observations } from './support/observations.js';
 import { typescriptPeer } from './support/peer.js';
 
 describe('the peer in TypeScript', () => {
   observations(async () => typescriptPeer);
+});
+
+describe('this library beside the peer in TypeScript', () => {
+  matrix(async () => typescriptPeer);
+  faults(async () => typescriptPeer);
 });

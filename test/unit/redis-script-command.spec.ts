@@ -28,7 +28,7 @@ describe('a script call', () => {
       fc.asyncProperty(fc.array(argument, { minLength: 1, maxLength: 20 }), fc.nat(20), async (args, keys) => {
         const ours = new Recorder();
         const theirs = new Recorder();
-        await callScript(ours, 'acquire', keys, args);
+        await callScript(ours, scripts.acquire, keys, args);
         await theirs.evalsha(scripts.acquire.sha1, keys, ...args);
         expect(bytesOf(ours.sent[0]!)).toBe(bytesOf(theirs.sent[0]!));
       }),
@@ -37,7 +37,7 @@ describe('a script call', () => {
 
   it('shows tracers the name of the script, and no lock names', async () => {
     const redis = new Recorder();
-    await callScript(redis, 'release', 1, ['lock:{secret}']);
+    await callScript(redis, scripts.release, 1, ['lock:{secret}']);
     expect([redis.sent[0]!.name, redis.sent[0]!.args]).toEqual(['evalsha', [scripts.release.sha1]]);
   });
 });

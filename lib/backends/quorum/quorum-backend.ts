@@ -38,7 +38,14 @@ export interface QuorumBackendOptions {
 }
 
 /** What a quorum cannot promise: its nodes' queues need not agree, and a majority of permits has no meaning. */
-export const quorumCapabilities: BackendCapabilities = { fifo: false, permits: false, views: true, handOver: false };
+export const quorumCapabilities: BackendCapabilities = {
+  fifo: false,
+  permits: false,
+  views: true,
+  handOver: false,
+  shared: true,
+  queue: true,
+};
 
 /**
  * N independent backends as one: a claim that gets the votes of a majority holds the lock. It works while a majority can be reached, and

@@ -21,10 +21,8 @@ export async function adopt(
       connection,
       'adopt',
       name,
-      (at) => {
-        const channels = keys.channelsFor([{ name }]);
-        return [...keys.forScript([{ name }]), connection.latestUseful(at), from, fencingToken, claim, lease, channels];
-      },
+      keys.forScript([{ name }]),
+      (at) => [connection.latestUseful(at), from, fencingToken, claim, lease, keys.channelsFor([{ name }])],
       (reply, sentAt) => {
         const [now, outcome] = timedReply('adopt', reply, 1);
         connection.serverClock.observe(now, sentAt);

@@ -6,8 +6,8 @@ import { AnswerWatch } from './answer-watch.js';
 import { addressOf, breakConnection, endConnection, openConnection, samePeer, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, reasonOf, toLockError, toStartError } from './redis-errors.js';
 import { decodeCopies, decodeTime, UnexpectedReply } from './replies.js';
-import { type ScriptName, callScript } from './script-command.js';
-import { scripts } from './scripts.generated.js';
+import { type ScriptName, type ScriptSet, callScript } from './script-command.js';
+import { scripts as native } from './scripts.generated.js';
 import { ServerClock } from './server-clock.js';
 
 /** How long (ms) an application waits for its first connection as it starts. */
@@ -51,6 +51,7 @@ export class CommandConnection {
     private readonly onUsable: () => void,
     private readonly node?: { readonly uptime: boolean },
     private readonly shard?: { wentDown(): void },
+    private readonly scripts: ScriptSet = native,
   ) {
     this.address = addressOf(redis);
     this.answers = new AnswerWatch(commandTimeout, () => {
@@ -130,7 +131,12 @@ export class CommandConnection {
    * @param args keys, then arguments
    */
   run(name: ScriptName, keyCount: number, args: Array<string | number>): Promise<unknown> {
-    return this.send(() => callScript(this.redis, name, keyCount, args));
+    return this.send(() => callScript(this.redis, this.scripts[name]!, keyCount, args));
+  }
+
+  /** True when its scripts know locks with several holders. */
+  get shares(): boolean {
+    return this.scripts.share !== undefined;
   }
 
   /** One packet for all that `send` sends. */
@@ -165,7 +171,7 @@ export class CommandConnection {
   async loadScripts(): Promise<void> {
     this.loading ??= inRoot(() =>
       Promise.all(
-        Object.values(scripts).map(({ source }) => this.send(() => this.redis.script('LOAD', source))),
+        Object.values(this.scripts).map(({ source }) => this.send(() => this.redis.script('LOAD', source))),
       ).finally(() => (this.loading = undefined)),
     );
     await this.loading;

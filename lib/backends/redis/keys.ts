@@ -29,6 +29,8 @@ export interface KeySpace {
   readonly channels: string;
   /** The prefix for a script with these claims. */
   channelsFor(claims: ReadonlyArray<{ readonly name: string }>): string;
+  /** What the renewal script needs besides. @default nothing */
+  renewalTerms?(claims: ReadonlyArray<{ readonly name: string }>): string;
   /** The beginning of all keys and channels of this layout alone. */
   readonly own: string;
 }

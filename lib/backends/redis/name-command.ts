@@ -6,7 +6,7 @@ import { failureIn } from './replies.js';
 /**
  * One script call for one name, or for none, outside of the batches, for rare commands. Sent once; repeated only when the script was not executed
  * because it was missing.
- * @param args keys, then arguments, made when the command is sent
+ * @param args arguments behind the keys, made when the command is sent
  * @param decode throws UnexpectedReply
  * @param deadline local ms until which it waits for a connection
  * @throws LockUnavailableError, LockConfigurationError
@@ -15,6 +15,7 @@ export async function commandFor<T>(
   connection: CommandConnection,
   script: ScriptName,
   name: string | undefined,
+  keys: readonly string[],
   args: (sentAt: number) => Array<string | number>,
   decode: (reply: unknown, sentAt: number) => T,
   deadline: number,
@@ -23,7 +24,7 @@ export async function commandFor<T>(
     if (!connection.usable) await connection.whenUsable(deadline, name);
     const sentAt = performance.now();
     try {
-      const reply = await connection.run(script, name === undefined ? 1 : 4, args(sentAt));
+      const reply = await connection.run(script, keys.length, [...keys, ...args(sentAt)]);
       const failure = failureIn(reply);
       if (failure) throw failure;
       return decode(reply, sentAt);

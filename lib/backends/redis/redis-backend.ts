@@ -44,6 +44,7 @@ import {
   failureIn,
   timedReply,
 } from './replies.js';
+import type { ScriptSet } from './script-command.js';
 import { type Listener, type ListenerEvents, Subscriber } from './subscriber.js';
 
 /** Checked by the module (`resolveModuleOptions`); times in ms. What is left out is the default. */
@@ -65,7 +66,7 @@ export interface RedisBackendOptions {
   log: LockLog;
 }
 
-/** How to talk to a server: a standalone one, or a node of a cluster. */
+/** How to talk to a server: a node of a cluster, or one whose locks are in Redisson's format. */
 export interface RedisDialect {
   keys(prefix: string): KeySpace;
   /** @param patience ms after which a waiter that did not ask again counts as dead */
@@ -74,8 +75,10 @@ export interface RedisDialect {
   listener(connect: () => Redis, clientId: string, patience: number, events: ListenerEvents): Listener;
   /** Subscribes to a channel, as a listener does. */
   subscribe(redis: Redis, channel: string): Promise<unknown>;
-  /** The connection is lost: another server may take the place of this one. */
-  wentDown(): void;
+  /** The connection to a node of a cluster is lost: another server may take its place. */
+  wentDown?(): void;
+  /** @default the library's own */
+  readonly scripts?: ScriptSet;
 }
 
 /** Age (ms) up to which a bound of the server's clock is used: its drift in that time is the 1000 ppm that `certainUntil` leaves unused. */
@@ -120,7 +123,8 @@ export class RedisBackend implements LockBackend {
         this.events?.recovered();
       },
       options.node,
-      dialect,
+      dialect?.wentDown && { wentDown: () => dialect.wentDown?.() },
+      dialect?.scripts,
     );
     this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
@@ -328,6 +332,7 @@ export class RedisBackend implements LockBackend {
       const command: Array<string | number> = this.keys.forScript(holds);
       const keyCount = command.length;
       command.push(holds.map(termsOf).join(' '));
+      if (this.keys.renewalTerms) command.push(this.keys.renewalTerms(holds));
       const confirmed = this.replicas?.ask();
       confirmed?.catch(() => undefined);
       const reply = await this.connection.run('renew', keyCount, command);

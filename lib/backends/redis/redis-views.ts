@@ -23,16 +23,16 @@ export class RedisViews {
 
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
     const keys = this.keys.forScript([{ name }]);
-    const args = [...keys, waiters];
-    const snapshot = await commandFor(this.connection, 'inspect', name, () => args, decodeInspect, this.deadline);
+    const args = [waiters, this.keys.channelsFor([{ name }])];
+    const snapshot = await commandFor(this.connection, 'inspect', name, keys, () => args, decodeInspect, this.deadline);
     return { ...snapshot, waiters: snapshot.waiters.slice(0, waiters) };
   }
 
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const keys = this.keys.forScript([{ name }]);
     const named = holders.flatMap(({ id: claim, fencingToken }) => [claim, fencingToken]);
-    const args = [...keys, this.keys.channelsFor([{ name }]), ...named];
-    return commandFor(this.connection, 'revoke', name, () => args, decodeRevoke, this.deadline);
+    const args = [this.keys.channelsFor([{ name }]), ...named];
+    return commandFor(this.connection, 'revoke', name, keys, () => args, decodeRevoke, this.deadline);
   }
 
   async report({ process, lasts, rank, text }: ActivityReport): Promise<void> {
@@ -63,7 +63,6 @@ export class RedisViews {
   }
 
   private activity<T>(args: Array<string | number>, decode: (reply: unknown) => T): Promise<T> {
-    const all = [this.keys.activity, ...args];
-    return commandFor(this.connection, 'activity', undefined, () => all, decode, this.deadline);
+    return commandFor(this.connection, 'activity', undefined, [this.keys.activity], () => args, decode, this.deadline);
   }
 }

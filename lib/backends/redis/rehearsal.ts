@@ -17,17 +17,17 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
   const ask = async (claim: string): Promise<string> => {
     const notAfter = connection.latestUseful(performance.now());
     const args = [...names, notAfter, channels, 2, claim, terms];
-    const [, reply] = (await connection.run('acquire', 4, args)) as [number, unknown];
+    const [, reply] = (await connection.run('acquire', names.length, args)) as [number, unknown];
     return worked(reply);
   };
   const share = async (claim: string): Promise<void> => {
     const notAfter = connection.latestUseful(performance.now());
     const args = [...names, notAfter, channels, claim, '1000 1000 shared 1 0'];
-    const [, reply] = (await connection.run('share', 4, args)) as [number, unknown];
+    const [, reply] = (await connection.run('share', names.length, args)) as [number, unknown];
     worked(reply);
   };
   const release = async (claim: string): Promise<void> => {
-    worked(await connection.run('release', 4, [...names, channels, claim]));
+    worked(await connection.run('release', names.length, [...names, channels, claim]));
   };
   try {
     await ask(holder);
@@ -35,8 +35,10 @@ export async function rehearse(connection: CommandConnection, keys: KeySpace, cl
     await ask(waiter);
     await release(holder);
     const [status, token] = (await ask(waiter)).split(' ');
-    if (status === 'granted') await connection.run('renew', 4, [...names, `${waiter} ${token} 1000 1 0`]);
+    const hold = `${waiter} ${token} 1000 1 0`;
+    if (status === 'granted') await connection.run('renew', names.length, [...names, hold, channels]);
     await release(waiter);
+    if (!connection.shares) return;
     // Locks with several holders are stored in another way.
     await share(reader);
     await release(reader);

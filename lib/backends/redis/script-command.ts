@@ -1,7 +1,15 @@
 import { Command, type Redis } from 'ioredis';
-import { scripts } from './scripts.generated.js';
+import type { scripts } from './scripts.generated.js';
 
 export type ScriptName = keyof typeof scripts;
+
+/** The scripts of one format of locks. Redisson's has no locks with several holders. */
+export type ScriptSet = Readonly<Record<Exclude<ScriptName, 'share'>, Script> & Partial<Record<'share', Script>>>;
+
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
 
 /** A script call that is encoded already. */
 class EncodedCommand extends Command {
@@ -26,11 +34,10 @@ class EncodedCommand extends Command {
  */
 export function callScript(
   redis: Redis,
-  name: ScriptName,
+  { sha1 }: Pick<Script, 'sha1'>,
   keyCount: number,
   args: ReadonlyArray<string | number>,
 ): Promise<unknown> {
-  const { sha1 } = scripts[name];
   let packet = encode(sha1, keyCount, args, lengthOf);
   // One check of the whole packet instead of one for each argument: most names are plain ASCII.
   if (Buffer.byteLength(packet) !== packet.length) packet = encode(sha1, keyCount, args, Buffer.byteLength);

@@ -11,13 +11,26 @@ export interface PeerProgram {
   readonly title: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Arguments behind those of each peer. */
+  readonly last?: readonly string[];
 }
+
+const worker = (name: string): string =>
+  join(import.meta.dirname, '..', '..', '..', 'dist', 'test-workers', `${name}.js`);
 
 export const typescriptPeer: PeerProgram = {
   title: 'the peer in TypeScript',
   command: process.execPath,
-  args: [join(import.meta.dirname, '..', '..', '..', 'dist', 'test-workers', 'redisson.js')],
+  args: [worker('redisson')],
 };
+
+/** This library, with these options, as a peer. */
+export const sharingPeer = (options: object): PeerProgram => ({
+  title: 'this library',
+  command: process.execPath,
+  args: [worker('redisson-sharing')],
+  last: [JSON.stringify(options)],
+});
 
 /** What a peer has answered, and when (ns on the clock of `process.hrtime.bigint()`). */
 export interface Answer {
@@ -45,8 +58,10 @@ export class Peer implements AsyncDisposable {
     });
   }
 
-  static async start({ command, args }: PeerProgram, address: string, mode = 'single'): Promise<Peer> {
-    const child = spawn(command, [...args, mode, address, String(watchdog)], { stdio: ['pipe', 'pipe', 'pipe'] });
+  static async start({ command, args, last = [] }: PeerProgram, address: string, mode = 'single'): Promise<Peer> {
+    const child = spawn(command, [...args, mode, address, String(watchdog), ...last], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     const peer = new Peer(child);
     const ready = new Promise<Answer>((resolve) => peer.open.set('ready', resolve));
     peer._id = (await Promise.race([ready, peer.gone()])).text;

@@ -95,7 +95,15 @@ const client = new LockClient(
     startWorker: renewalWorkerOf(
       {
         ...settings,
-        ...{ keyPrefix: 'lock:', backend: undefined, cluster, quorum: undefined, replicas: undefined, stallLimit },
+        ...{
+          keyPrefix: 'lock:',
+          backend: undefined,
+          cluster,
+          quorum: undefined,
+          replicas: undefined,
+          redisson: undefined,
+          stallLimit,
+        },
         ...{ defaults: lockDefaults, maxWaiters: 10_000, shutdownTimeout: 0, activity: false },
       },
       log,

@@ -6,10 +6,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 
-const [, , , address = '', watchdog = '30000'] = process.argv;
+const [, , mode, address = '', watchdog = '30000'] = process.argv;
 const watchdogTime = Number(watchdog);
 const clientId = randomUUID();
-const [redis, messages] = [new Redis(address), new Redis(address)];
+/** Addresses as of Peer.java: of Sentinel the group's name first. */
+const connect = (): Redis => {
+  if (mode !== 'sentinel') return new Redis(address);
+  const [name, ...urls] = address.split(',');
+  const sentinels = urls.map((url) => new URL(url)).map(({ hostname: host, port }) => ({ host, port: Number(port) }));
+  return new Redis({ name: name!, sentinels, failoverDetector: true });
+};
+const [redis, messages] = [connect(), connect()];
+for (const connection of [redis, messages]) connection.on('error', () => undefined);
 
 /** The name inside of a hash tag, unless it has one. */
 const tagged = (name: string): string => (name.includes('{') ? name : `{${name}}`);

@@ -3,6 +3,7 @@ Returns the holders and waiters of a lock.
 
 KEYS  1 register, 2 record, 3 queue, 4 waiters (includes/layout.lua)
 ARGV  1 how many waiters to return at most, of those that can be reached and of the others
+      2 prefix of the clients' channels; not used
 REPLY {kind, or '' when the lock is free,
        limit of permits, else 0,
        holders: {claim, token, µs since its grant, rest of its lease in ms, full | provisional | kept, permits} each,

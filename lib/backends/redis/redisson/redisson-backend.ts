@@ -1,0 +1,218 @@
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ActivityReport,
+  ActivityReports,
+  AdoptReply,
+  AdoptRequest,
+  BackendCapabilities,
+  HolderRef,
+  LockBackend,
+  LockBackendEvents,
+  LockSnapshot,
+  ReleaseReply,
+  ReleaseRequest,
+  RenewReply,
+  RenewRequest,
+} from '../../../core/lock-backend.js';
+import type { LockFinding } from '../../../core/lock-finding.js';
+import { CallBatches } from '../call-batches.js';
+import { RedisBackend, type RedisBackendOptions } from '../redis-backend.js';
+import { scripts as native } from '../scripts.generated.js';
+import { ChannelSubscriber } from './channel-subscriber.js';
+import { redissonRefusals } from './redisson.messages.js';
+import { redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
+import { scripts } from './scripts.generated.js';
+
+export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'replicas' | 'node'> {
+  /** @default 'own' */
+  tokens?: RedissonTokens;
+}
+
+const { activity } = native;
+
+/**
+ * What Redisson's format cannot promise: it has no queue. Of its holders Redis knows neither since when, nor a token, and a name does not
+ * show that it is a lock.
+ */
+export const redissonCapabilities: BackendCapabilities = {
+  fifo: false,
+  permits: false,
+  views: false,
+  handOver: true,
+  shared: false,
+  queue: false,
+};
+
+/**
+ * For so long (ms) the next claim of this process leaves a lock to other processes that listen for it. Without a queue it would take the
+ * lock again in the packet of its release, before any of them could ask.
+ */
+const courtesy = 20;
+
+/**
+ * Locks in the format of Redisson's RLock: Node and Java exclude each other, and wake each other by message. Who asks first after a release
+ * has the lock.
+ */
+export class RedissonBackend implements LockBackend {
+  readonly capabilities = redissonCapabilities;
+  readonly commandTimeout: number;
+  readonly poll: number;
+  readonly claimWindow: number;
+
+  private readonly backend: RedisBackend;
+  private keys!: RedissonKeySpace;
+  private listener: ChannelSubscriber | undefined;
+  private events: LockBackendEvents | undefined;
+  /** The claims that wait, by channel. */
+  private readonly waiting = new Map<string, Map<string, AcquireRequest>>();
+  /** Claims that hold a lock for which other processes listen. */
+  private readonly contested = new Set<string>();
+  /** Channels of locks that are left to others, and until when. */
+  private readonly yielded = new Map<string, number>();
+
+  constructor({ tokens = 'own', ...options }: RedissonBackendOptions) {
+    this.backend = new RedisBackend(
+      { ...options, keyPrefix: options.keyPrefix ?? '' },
+      {
+        scripts: { ...scripts, activity },
+        keys: (prefix) =>
+          (this.keys = redissonKeySpace(prefix, tokens, (name) => this.listener?.listensFor(name) ?? false)),
+        calls: (connection, patience) => new CallBatches(connection, this.keys, patience, undefined),
+        listener: (connect, _clientId, _patience, events) =>
+          (this.listener = new ChannelSubscriber(
+            connect,
+            (name) => this.keys.channelOf(name),
+            this.commandTimeout,
+            (channel) => this.waiting.has(channel),
+            (channel) => this.woken(channel),
+            events,
+          )),
+        subscribe: (redis, channel) => redis.subscribe(channel),
+      },
+    );
+    this.commandTimeout = this.backend.commandTimeout;
+    this.poll = this.backend.poll;
+    this.claimWindow = this.backend.claimWindow;
+  }
+
+  get label(): string {
+    return this.backend.label;
+  }
+
+  start(clientId: string, events: LockBackendEvents): Promise<void> {
+    this.events = events;
+    return this.backend.start(clientId, events);
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const { name, id, kind, enqueue, again } = request;
+    if (kind !== 'exclusive') throw redissonRefusals.onlyExclusive(name, kind);
+    // Before the reply: a release may be heard earlier.
+    if (enqueue) this.wait(request);
+    const yieldedUntil = enqueue && !again && this.yielded.size > 0 && this.yielded.get(this.keys.channelOf(name));
+    if (yieldedUntil && yieldedUntil > performance.now()) {
+      this.listener?.listen(name);
+      return { status: 'queued', askAt: yieldedUntil };
+    }
+    try {
+      const reply = await this.backend.acquire(request);
+      if (reply.status !== 'queued') this.leave(name, id);
+      if (reply.status === 'granted' && reply.othersWait) this.contested.add(id);
+      return reply;
+    } catch (error) {
+      // A claim that was queued asks again.
+      if (!again) this.leave(name, id);
+      throw error;
+    }
+  }
+
+  async release(claim: ReleaseRequest): Promise<ReleaseReply> {
+    const waited = this.leave(claim.name, claim.id);
+    if (this.contested.delete(claim.id)) this.yieldFor(this.keys.channelOf(claim.name));
+    const reply = await this.backend.release(claim);
+    return reply === 'absent' && waited ? 'cancelled' : reply;
+  }
+
+  async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
+    const replies = await this.backend.renew(holds);
+    replies.forEach((reply, index) => {
+      const { id, reserve, least } = holds[index]!;
+      if (reply === 'lost') this.contested.delete(id);
+      // Without tokens to reserve the reply does not say who waits.
+      else if (typeof reply === 'object' && (reserve > 0 || least)) {
+        if (reply.othersWait) this.contested.add(id);
+        else this.contested.delete(id);
+      }
+    });
+    return replies;
+  }
+
+  adopt(request: AdoptRequest): Promise<AdoptReply> {
+    return this.backend.adopt(request);
+  }
+
+  inspect(name: string, waiters: number): Promise<LockSnapshot> {
+    return this.backend.inspect(name, waiters);
+  }
+
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
+    return this.backend.revoke(name, holders);
+  }
+
+  report(report: ActivityReport): Promise<void> {
+    return this.backend.report(report);
+  }
+
+  reports(most: number): Promise<ActivityReports> {
+    return this.backend.reports(most);
+  }
+
+  examine(): Promise<readonly LockFinding[]> {
+    return this.backend.examine();
+  }
+
+  availability(): Array<[server: string, isAvailable: boolean]> {
+    return this.backend.availability();
+  }
+
+  get isPolling(): boolean {
+    return this.backend.isPolling;
+  }
+
+  close(): Promise<void> {
+    this.waiting.clear();
+    return this.backend.close();
+  }
+
+  private yieldFor(channel: string): void {
+    const until = performance.now() + courtesy;
+    this.yielded.set(channel, until);
+    setTimeout(() => this.yielded.get(channel) === until && this.yielded.delete(channel), courtesy).unref();
+  }
+
+  private wait(request: AcquireRequest): void {
+    const channel = this.keys.channelOf(request.name);
+    const claims = this.waiting.get(channel);
+    if (claims) claims.set(request.id, request);
+    else this.waiting.set(channel, new Map([[request.id, request]]));
+  }
+
+  /** @returns true when it waited */
+  private leave(name: string, id: string): boolean {
+    if (this.waiting.size === 0) return false;
+    const channel = this.keys.channelOf(name);
+    const claims = this.waiting.get(channel);
+    const waited = claims?.delete(id) ?? false;
+    if (claims?.size === 0) this.waiting.delete(channel);
+    return waited;
+  }
+
+  /** A lock was released: all claims ask that wait for it here. The client has one for all its callers. */
+  private woken(channel: string): void {
+    // Of this client's own release, which others hear, too.
+    if (this.yielded.delete(channel)) return;
+    for (const { name, id } of [...(this.waiting.get(channel)?.values() ?? [])])
+      this.events?.freeAt?.({ name, id }, performance.now());
+  }
+}

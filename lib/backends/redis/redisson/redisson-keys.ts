@@ -1,0 +1,55 @@
+import type { KeySpace } from '../keys.js';
+
+/** How tokens are issued: by this library alone, or with the counter of Redisson's RFencedLock. */
+export type RedissonTokens = 'own' | 'fenced';
+
+/** Keys beside the locks, of this library alone. Not under the prefix: tokens rise over all locks of the server. */
+const own = 'nestjs-redis-lock:';
+
+/** The name inside of a hash tag, unless it has a brace. Redisson derives its keys so. */
+const tagged = (rawName: string): string => (rawName.includes('{') ? rawName : `{${rawName}}`);
+
+const channelPrefix = 'redisson_lock__channel:';
+
+/** The keys and channels of Redisson's locks. */
+export interface RedissonKeySpace extends KeySpace {
+  /** The channel on which the releases of a lock are published. */
+  channelOf(name: string): string;
+}
+
+/**
+ * @param prefix stands before each name, as a NameMapper of Redisson puts it there
+ * @param listensFor true for a name whose channel this client has subscribed to
+ */
+export function redissonKeySpace(
+  prefix: string,
+  tokens: RedissonTokens,
+  listensFor: (name: string) => boolean,
+): RedissonKeySpace {
+  const register = `${own}token-register`;
+  const lockOf = (name: string): string => prefix + name;
+  const channelsFor = (claims: ReadonlyArray<{ readonly name: string }>): string =>
+    `PUBLISH ${channelPrefix} ${tokens} ${claims.map(({ name }) => (listensFor(name) ? '1' : '0')).join('')}`;
+  return {
+    forLock: (name) => [lockOf(name), '', ''],
+    forScript(claims) {
+      const locks = claims.map(({ name }) => lockOf(name));
+      const counters = tokens === 'fenced' ? locks.map((lock) => `redisson_lock_token:${tagged(lock)}`) : [];
+      return [register, ...locks, ...counters];
+    },
+    forRehearsal: (clientId) => ({
+      names: [register, `${prefix}${own}rehearsal:{${clientId}}`],
+      // Without a counter: that key would stay for ever.
+      channels: `PUBLISH ${channelPrefix} own 0`,
+    }),
+    recordsOf: (startsWith) => lockOf(startsWith),
+    nameOf: (lock) => lock.slice(prefix.length),
+    register,
+    activity: `${own}activity`,
+    channels: channelPrefix,
+    channelsFor,
+    renewalTerms: channelsFor,
+    own,
+    channelOf: (name) => channelPrefix + tagged(lockOf(name)),
+  };
+}

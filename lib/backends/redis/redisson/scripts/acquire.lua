@@ -1,0 +1,84 @@
+--[[
+Requests the lock for each of some claims. Grants it when it is free, else rejects the claim, or tells it to wait for a message. No claim is
+in a queue: the first that asks after a release has the lock. Safe to send again: a claim that holds gets the same grant.
+
+KEYS  1 register, then the locks, then the counters (includes/lock.lua)
+ARGV  1 latest server time in µs at which the sender still wants the reply
+      2 terms of the locks (includes/lock.lua)
+      3 not used
+      4 the claims, with a space between two
+      5 their terms, with a comma between two (one for all when they are the same): '<lease> <reserve> <patience>'
+          as for scripts/acquire.lua of the native format; patience 0: do not wait
+REPLY {now µs, then for each claim one of
+        'granted <token> <lease ms> <last reserved token> <1 when others wait, else 0>'
+        'contended <rest of the holder's lease in ms><holder>'
+        'queued <ms> <listening | polling><holder>'     polling: the server knows of no subscription of this client
+            holder: ' <claim> <token> <ms since the grant>'; empty for a holder of Redisson
+        'mismatch shared'                               the name is a read or write lock of Redisson
+        'failed <error>'                                nothing was granted to this claim
+      } or {now µs, 'late'}
+INVARIANT  At most one holder, whatever wrote it. The lock always has a lifetime. 'late' changed nothing.
+]]
+local terms = ARGV[2]
+-- include: clock.lua
+if now > tonumber(ARGV[1]) then
+  return {now, 'late'}
+end
+-- include: tokens.lua
+
+-- A lock without a lifetime was not made by Redisson. Waiters look at it now and then.
+local unknown_rest = 3600000
+
+local function grant(claim, lease, reserve)
+  local token, last = issue_here(reserve)
+  redis.call('HSET', lock_key, field_of(claim, token), 1)
+  redis.call('PEXPIRE', lock_key, lease)
+  return 'granted ' .. digits(token) .. ' ' .. lease .. ' ' .. digits(last) .. ' ' .. others_wait()
+end
+
+local function described(field)
+  local claim, token = read(field)
+  if not claim or fenced then
+    return ''
+  end
+  return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. digits(math.max(0, math.floor((now - token) / 1000)))
+end
+
+local function ask(claim, lease, reserve, patience)
+  local fields = redis.call('HKEYS', lock_key)
+  if not fields[1] then
+    return grant(claim, lease, reserve)
+  end
+  local rest = redis.call('PTTL', lock_key)
+  for _, field in ipairs(fields) do
+    local holder, token, kept = read(field)
+    if field == 'mode' then
+      return 'mismatch shared'
+    elseif holder == claim and not kept then
+      -- Written even where nothing changes: replicas confirm writes.
+      redis.call('PEXPIRE', lock_key, rest < 0 and lease or rest)
+      return 'granted ' .. digits(token) .. ' ' .. (rest < 0 and lease or rest) .. ' ' .. digits(reserve_here(token, reserve, 0)) .. ' ' .. others_wait()
+    end
+  end
+  if rest < 0 then
+    rest = unknown_rest
+  end
+  if patience == 0 then
+    return 'contended ' .. rest .. described(fields[1])
+  end
+  local _, heard = listeners()
+  return 'queued ' .. rest .. (heard and ' listening' or ' polling') .. described(fields[1])
+end
+
+local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')
+local lease, reserve, patience
+local reply = {now}
+for claim in string.gmatch(ARGV[4], '%S+') do
+  local new_lease, new_reserve, new_patience = next_terms()
+  if new_lease then
+    lease, reserve, patience = tonumber(new_lease), tonumber(new_reserve), tonumber(new_patience)
+  end
+  choose(#reply)
+  reply[#reply + 1] = isolated(ask, claim, lease, reserve, patience)
+end
+return reply

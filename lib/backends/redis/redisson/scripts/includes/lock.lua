@@ -1,0 +1,85 @@
+-- include: clock.lua
+-- include: register.lua
+
+-- lock      hash, as Redisson's RLock has it: one field for the holder, its value how often it took the lock, its lifetime the lease
+--           of ours: '<claim>@<token>', always 1; '<claim>@<token>@kept' when it was released, but is not free before its end (minHold)
+--           of Redisson: '<client>:<thread>'. A field `mode` makes it a read or write lock, which has other rules
+-- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it
+-- counter   string: the last token of the lock, where tokens are shared with Redisson's RFencedLock
+-- KEYS are the register, then all locks, then, for shared tokens, all counters: each in the order of the claims.
+-- `terms` is '<command that publishes> <prefix of the locks' channels> <own | fenced> <for each claim 1 when its client listens itself>'.
+local publish, channel_prefix, tokens, listening = string.match(terms, '^(%u+) (%S+) (%l+) (%d*)$')
+local fenced = tokens == 'fenced'
+local names = fenced and (#KEYS - 1) / 2 or #KEYS - 1
+local position, lock_key
+
+-- Selects the name of the script's n-th claim: the functions below work on it.
+local function choose(n)
+  position, lock_key = n, KEYS[1 + n]
+end
+
+-- An error with one name (a foreign type on its key) does not affect the others.
+local function isolated(work, ...)
+  local ok, result = pcall(work, ...)
+  if ok then
+    return result
+  end
+  return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
+end
+
+local function channel()
+  return channel_prefix .. (string.find(lock_key, '{', 1, true) and lock_key or '{' .. lock_key .. '}')
+end
+
+-- Waiters ask when they hear this: Redisson's, too.
+local function wake()
+  redis.call(publish, channel(), '0')
+end
+
+-- How many other clients listen, and whether this one is heard of.
+local function listeners()
+  local own = string.sub(listening, position, position) == '1'
+  local count = redis.call('PUBSUB', publish == 'SPUBLISH' and 'SHARDNUMSUB' or 'NUMSUB', channel())[2]
+  return count - (own and 1 or 0), own and count > 0
+end
+
+local function others_wait()
+  return listeners() > 0 and 1 or 0
+end
+
+-- The claim and the token of a field, and true when it is kept; nothing for a field of Redisson.
+local function read(field)
+  local claim, token, kept = string.match(field, '^(%S+)@(%d+)(@?k?e?p?t?)$')
+  if claim then
+    return claim, tonumber(token), kept ~= ''
+  end
+end
+
+local function field_of(claim, token)
+  return claim .. '@' .. digits(token)
+end
+
+-- The field of a claim, its token, and true when it is kept.
+local function find(wanted)
+  for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+    local claim, token, kept = read(field)
+    if claim == wanted then
+      return field, token, kept
+    end
+  end
+end
+
+-- Ends a holder. Another field is there when a read lock of Redisson was taken on the same name: it stays.
+local function drop(field)
+  redis.call('HDEL', lock_key, field)
+  wake()
+end
+
+-- True for the token of the hold, or a later one of its block.
+local function covers(token, known)
+  if token >= known then
+    return token == known
+  end
+  local last = tonumber(redis.call('GET', fenced and KEYS[1 + names + position] or KEYS[1]) or 0)
+  return known <= (fenced and last or math.max(now, last))
+end

@@ -1,0 +1,33 @@
+--[[
+Returns the holders of a lock: ours, and those of Redisson. Waiters leave no trace in Redis.
+
+KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
+ARGV  1 not used
+      2 terms of the lock (includes/lock.lua)
+REPLY {kind, or '' when the lock is free, 0,
+       holders: {claim, or the field of Redisson; token, or 0; µs since its grant, or 0; rest of its lease in ms, full | kept, 1} each,
+       {}} or 'failed <error>'
+INVARIANT  Changes nothing.
+]]
+local terms = ARGV[2]
+-- include: lock.lua
+
+local function inspect()
+  local holders, kind = {}, ''
+  local rest = math.max(0, redis.call('PTTL', lock_key))
+  for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+    local claim, token, kept = read(field)
+    if field ~= 'mode' then
+      local age = claim and not fenced and math.max(0, now - token) or 0
+      holders[#holders + 1] = {claim or field, digits(token or 0), age, rest, kept and 'kept' or 'full', 1}
+      kind = 'exclusive'
+    end
+  end
+  if kind ~= '' and redis.call('HGET', lock_key, 'mode') == 'read' then
+    kind = 'shared'
+  end
+  return {kind, 0, holders, {}}
+end
+
+choose(1)
+return isolated(inspect)

@@ -1,0 +1,34 @@
+--[[
+Takes a lock from holders that inspect.lua has returned, and wakes the waiters.
+
+KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
+ARGV  1 terms of the lock (includes/lock.lua)
+      2 and so on: two for each holder: claim, or the field of Redisson; its token, or 0
+REPLY the claims and fields that lost the lock; or 'failed <error>'
+INVARIANT  A holder that is not named keeps what it has. Sent again, or late, it takes nothing from later holders of ours.
+]]
+local terms = ARGV[1]
+-- include: lock.lua
+
+local function revoke()
+  local dropped = {}
+  for named = 2, #ARGV, 2 do
+    for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+      local claim, token = read(field)
+      if field ~= 'mode' and (claim or field) == ARGV[named] and (token or 0) == tonumber(ARGV[named + 1]) then
+        drop(field)
+        dropped[#dropped + 1] = ARGV[named]
+      end
+    end
+  end
+  if dropped[1] and redis.call('HLEN', lock_key) == 1 then
+    -- Of a read or write lock only its mode is left. A lock of ours has one field.
+    if redis.call('HEXISTS', lock_key, 'mode') == 1 then
+      redis.call('DEL', lock_key)
+    end
+  end
+  return dropped
+end
+
+choose(1)
+return isolated(revoke)

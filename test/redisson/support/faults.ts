@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLockClient, type LockClientOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { SentinelGroup } from '../../support/sentinel-group.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+import { until } from './observations.js';
+import { Peer, type PeerProgram, watchdog } from './peer.js';
+
+const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** This library and Redisson while something fails. Each test has servers and processes of its own. */
+export function faults(open: () => Promise<PeerProgram>): void {
+  const ends: Array<() => unknown> = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  });
+
+  const started = async (args: string[] = []): Promise<RedisServer> => {
+    const server = await startRedis({ args });
+    ends.push(() => server.stop());
+    return server;
+  };
+  const javaAt = async (address: string, mode?: string): Promise<Peer> => {
+    const peer = await Peer.start(await open(), address, mode);
+    ends.push(() => peer.kill());
+    return peer;
+  };
+  const clientAt = async (redis: LockClientOptions['redis'], options: object = {}): Promise<RedisLockClient> => {
+    const client = createLockClient({ redis, redisson: true, lease: watchdog, log: silent, ...options });
+    ends.push(() => client.close());
+    await client.connect();
+    return client;
+  };
+  const adminOf = (url: string): Redis => {
+    const redis = new Redis(url);
+    redis.on('error', () => undefined);
+    ends.push(() => redis.disconnect());
+    return redis;
+  };
+  const unique = (): string => `product:${randomUUID()}`;
+  const listened = (redis: Redis, name: string): Promise<void> =>
+    until(async () => Number((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1]) > 0);
+
+  // Row 10
+  describe('a Redis that is restarted', () => {
+    it('empty: a waiter here gets the lock of Java at once, and the unlock of Java is refused', async () => {
+      const server = await started();
+      const [java, client, redis] = [await javaAt(server.url), await clientAt(server.url), adminOf(server.url)];
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(redis, name);
+      await server.restart({ empty: true });
+      const lock = await waiting;
+      expect(await java.run('a', 'unlock', 'plain', name)).toBe('!IllegalMonitorStateException');
+      await lock.release();
+    }, 40_000);
+
+    it('empty: the signal of a holder here aborts, and a waiter of Java has the lock at the end of the lease that it knew', async () => {
+      const server = await started();
+      const [java, client, redis] = [await javaAt(server.url), await clientAt(server.url), adminOf(server.url)];
+      const name = unique();
+      const lock = await client.acquire(name);
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(redis, name);
+      await server.restart({ empty: true });
+      if (!lock.signal.aborted) await once(lock.signal, 'abort');
+      expect(await waiting).toBe('held');
+      await lock.release();
+      expect(await redis.hlen(name)).toBe(1);
+    }, 40_000);
+
+    it('with its journal: each holder keeps its lock', async () => {
+      const server = await started(['--appendonly', 'yes', '--appendfsync', 'always']);
+      const [java, client] = [await javaAt(server.url), await clientAt(server.url)];
+      const [javas, ours] = [unique(), unique()];
+      await java.run('a', 'lock', 'plain', javas, 20_000);
+      const lock = await client.acquire(ours, { lease: 20_000 });
+      await server.restart();
+      const renewed = (): Promise<boolean> =>
+        lock.renew().then(
+          () => true,
+          () => false,
+        );
+      await until(renewed);
+      expect(lock.isHeld).toBe(true);
+      await expect(client.acquire(javas, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      await lock.release();
+    }, 40_000);
+  });
+
+  // Row 11
+  describe('a lost answer', () => {
+    it('of a request leaves no lock behind: Java has it long before the lease would end', async () => {
+      const server = await started();
+      await using proxy = await TcpProxy.to(server.port);
+      const [java, client, redis] = [
+        await javaAt(server.url),
+        await clientAt(proxy.url, { commandTimeout: 300 }),
+        adminOf(server.url),
+      ];
+      const name = unique();
+      proxy.dropReplies();
+      await expect(client.acquire(name, { wait: 0, lease: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      expect(await redis.hvals(name)).toEqual(['1']);
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await proxy.heal();
+      expect(await waiting).toBe('held');
+    }, 40_000);
+
+    it('of a release does not keep the lock: Java has it, and its hold is not released by the repetition', async () => {
+      const server = await started();
+      await using proxy = await TcpProxy.to(server.port);
+      const [java, client, redis] = [
+        await javaAt(server.url),
+        await clientAt(proxy.url, { commandTimeout: 300 }),
+        adminOf(server.url),
+      ];
+      const name = unique();
+      const lock = await client.acquire(name, { lease: '1h', renew: false });
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(redis, name);
+      proxy.dropReplies();
+      const released = lock.release();
+      expect(await waiting).toBe('held');
+      await proxy.heal();
+      await released;
+      // The repeated release has been executed when this client's next lock is granted.
+      await (await client.acquire(unique(), { wait: '10s' })).release();
+      expect(await java.run('a', 'held', 'plain', name)).toBe('true');
+    }, 40_000);
+  });
+
+  // Row 18
+  it('behind Sentinel both exclude and wake each other, before and after a failover', async () => {
+    const group = await SentinelGroup.start({ replicas: 1 });
+    ends.push(() => group.stop());
+    const addresses = group.sentinels.map(({ host, port }) => `redis://${host}:${port}`);
+    const java = await javaAt([group.connection.name, ...addresses].join(), 'sentinel');
+    const client = await clientAt(group.connection, { poll: '1s' });
+    const both = async (): Promise<void> => {
+      const name = unique();
+      const redis = adminOf((await group.master()).url);
+      await java.run('a', 'lock', 'plain', name);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(redis, name);
+      await java.run('a', 'unlock', 'plain', name);
+      const lock = await waiting;
+      expect(await java.run('a', 'try', 'plain', name)).toBe('no');
+      const next = java.run('a', 'lock', 'plain', name);
+      await lock.release();
+      expect(await next).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    };
+    await both();
+    await group.failover();
+    // Each finds the new master in its own time.
+    await until(async () => (await java.run('a', 'try', 'plain', unique())) === 'held');
+    await both();
+  }, 90_000);
+}

@@ -1,0 +1,365 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { until } from './observations.js';
+import { Peer, type PeerProgram, sharingPeer, watchdog } from './peer.js';
+
+/** Longer than any test waits: a waiter that is woken by its poll alone fails. */
+const noPoll = '10m';
+
+/** This library and Redisson on one Redis. Each test both ways where that has a meaning. */
+export function matrix(open: () => Promise<PeerProgram>): void {
+  let server: RedisServer;
+  let redis: Redis;
+  let java: Peer;
+  let program: PeerProgram;
+  let client: RedisLockClient;
+  const extra: AsyncDisposable[] = [];
+
+  const newClient = async (options: object = {}): Promise<RedisLockClient> => {
+    const log = { log: () => undefined, warn: () => undefined, error: () => undefined };
+    const made = createLockClient({
+      redis: server.url,
+      redisson: true,
+      poll: noPoll,
+      lease: watchdog,
+      log,
+      ...options,
+    });
+    await made.connect();
+    return made;
+  };
+  const startNode = async (options: object = {}): Promise<Peer> => {
+    const node = await Peer.start(sharingPeer({ poll: noPoll, ...options }), server.url);
+    extra.push(node);
+    return node;
+  };
+  const startJava = async (): Promise<Peer> => {
+    const peer = await Peer.start(program, server.url);
+    extra.push(peer);
+    return peer;
+  };
+
+  beforeAll(async () => {
+    program = await open();
+    server = await startRedis();
+    redis = new Redis(server.url);
+    [java, client] = [await Peer.start(program, server.url), await newClient()];
+  }, 300_000);
+  afterEach(async () => {
+    await Promise.all(extra.splice(0).map((peer) => peer[Symbol.asyncDispose]()));
+  });
+  afterAll(async () => {
+    await client.close();
+    await java.kill();
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const unique = (): string => `product:${randomUUID()}`;
+  const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
+  const listened = (name: string, count = 1): Promise<void> =>
+    until(async () => Number((await redis.pubsub('NUMSUB', channelOf(name)))[1]) >= count);
+  const free = async (name: string): Promise<boolean> => (await redis.exists(name)) === 0;
+
+  // Row 1
+  describe('exclusion', () => {
+    it('a lock that Java holds is contended here, with a rest within its lease', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name);
+      const refusal = await client.acquire(name, { wait: 0 }).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code: 'LOCK_CONTENDED' });
+      const { retryAfter } = refusal as { retryAfter: number };
+      expect(retryAfter).toBeGreaterThan(0);
+      expect(retryAfter).toBeLessThanOrEqual(watchdog);
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
+    it.each(['plain', 'fenced', 'spin', 'fair'])(
+      'a lock that is held here is not free for a %s lock of Java',
+      async (kind) => {
+        const name = unique();
+        const lock = await client.acquire(name);
+        expect(await java.run('a', 'try', kind, name)).toBe('no');
+        await lock.release();
+        expect(await java.run('a', 'try', kind, name)).toBe('held');
+        expect(await client.tryAcquire(name)).toBeNull();
+        await java.run('a', 'unlock', kind, name);
+      },
+    );
+
+    // Row 2
+    it('four threads of Java and four callers of two processes here lose no update of a counter', async () => {
+      const name = unique();
+      const nodes = [await startNode(), await startNode()];
+      const times = 60;
+      const actors = ['a', 'b', 'c', 'd'];
+      const done = [
+        ...actors.map((actor) => java.run(actor, 'add', 'plain', name, times)),
+        ...actors.map((actor, index) => nodes[index % 2]!.run(actor, 'add', 'plain', name, times)),
+      ];
+      expect(new Set(await Promise.all(done))).toEqual(new Set(['ok']));
+      expect(await redis.get(`${name}:counter`)).toBe(String(8 * times));
+    }, 120_000);
+
+    // Row 8
+    it('a lock that Java took three times is free here after its third unlock', async () => {
+      const name = unique();
+      for (let count = 0; count < 3; count++) await java.run('a', 'lock', 'plain', name);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name);
+      for (let count = 0; count < 2; count++) {
+        await java.run('a', 'unlock', 'plain', name);
+        expect(await redis.hvals(name)).toEqual([String(2 - count)]);
+      }
+      await java.run('a', 'unlock', 'plain', name);
+      await (await waiting).release();
+    });
+
+    it('a lock that a flow here took three times is free for Java after the outermost release, and counts 1 throughout', async () => {
+      const name = unique();
+      const waiting = await client.using(name, () =>
+        client.using(name, () =>
+          client.using(name, async () => {
+            expect(await redis.hvals(name)).toEqual(['1']);
+            const asked = java.run('a', 'lock', 'plain', name);
+            await listened(name);
+            return { asked };
+          }),
+        ),
+      );
+      expect(await waiting.asked).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
+    // Row 17
+    it.each(['read', 'write'])('a name that Java uses as a %s lock is refused', async (kind) => {
+      const name = unique();
+      await java.run('a', 'lock', kind, name);
+      await expect(client.acquire(name, { wait: '1m' })).rejects.toMatchObject({ code: 'LOCK_KIND_MISMATCH' });
+      await java.run('a', 'unlock', kind, name);
+    });
+
+    it.each([{ shared: true }, { limit: 2 }])('%p is refused with the reason', async (options) => {
+      await expect(client.acquire(unique(), options)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    });
+  });
+
+  // Row 3
+  describe('messages, without any poll', () => {
+    it('an unlock of Java wakes a waiter here', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name);
+      await java.run('a', 'unlock', 'plain', name);
+      await (await waiting).release();
+    });
+
+    it('a release here wakes a waiter of Java', async () => {
+      const name = unique();
+      const lock = await client.acquire(name, { lease: '1h', renew: false });
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(name);
+      await lock.release();
+      expect(await waiting).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
+    // Row 13
+    it('minHold: a waiter of Java has the lock when it ends, although its last reply named the whole lease', async () => {
+      const name = unique();
+      const lock = await client.acquire(name, { lease: '1h', renew: false, minHold: 500 });
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(name);
+      await lock.release();
+      expect(await waiting).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
+    // Row 4
+    it('a waiter here whose subscription was lost finds the lock by its poll', async () => {
+      const name = unique();
+      const polling = await newClient({ poll: '300ms' });
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = polling.acquire(name, { wait: '1m' });
+      await listened(name);
+      await redis.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').del(name).exec();
+      await (await waiting).release();
+      await polling.close();
+    });
+
+    // Row 9
+    it('a forced unlock by Java takes a lock from its holder here, and wakes the next', async () => {
+      const name = unique();
+      const node = await startNode();
+      await node.run('a', 'lock', 'plain', name);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name);
+      expect(await java.run('a', 'force', 'plain', name)).toBe('true');
+      const lock = await waiting;
+      expect(await node.run('a', 'lost', 'plain', name)).toBe('revoked');
+      await lock.release();
+    });
+
+    it('a forced release here takes a lock from its holder in Java, and wakes the next', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name);
+      const field = await java.run('a', 'field', 'plain', name);
+      const { holders, kind } = await client.inspect(name);
+      expect(kind).toBe('exclusive');
+      expect(holders).toHaveLength(1);
+      expect(field.startsWith(java.id)).toBe(true);
+      const waiting = java.run('b', 'lock', 'plain', name);
+      await listened(name);
+      await client.forceRelease(name);
+      expect(await waiting).toBe('held');
+      expect(await java.run('a', 'unlock', 'plain', name)).toBe('!IllegalMonitorStateException');
+      await java.run('b', 'unlock', 'plain', name);
+    });
+  });
+
+  describe('leases', () => {
+    // Row 5
+    it('a holder in Java that renews keeps a waiter here out for several leases, and the other way round', async () => {
+      const [javas, ours] = [unique(), unique()];
+      await java.run('a', 'lock', 'plain', javas);
+      const lock = await client.acquire(ours);
+      const [end, order]: [number, string[]] = [performance.now() + 2.5 * watchdog, []];
+      const waiting = [
+        client.acquire(javas, { wait: '1m' }).then((next) => {
+          order.push('node');
+          return next.release();
+        }),
+        java.run('b', 'lock', 'plain', ours).then(() => {
+          order.push('java');
+          return java.run('b', 'unlock', 'plain', ours);
+        }),
+      ];
+      await until(async () => performance.now() > end);
+      expect(order).toEqual([]);
+      await Promise.all([java.run('a', 'unlock', 'plain', javas), lock.release()]);
+      await Promise.all(waiting);
+    }, 40_000);
+
+    // Row 6
+    it('a lock whose holder in Java is killed is free here at the end of its lease', async () => {
+      const name = unique();
+      const dying = await startJava();
+      await dying.run('a', 'lock', 'plain', name);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name);
+      await dying.kill();
+      await (await waiting).release();
+    }, 40_000);
+
+    it('a lock whose holder here is killed is free for Java at the end of its lease', async () => {
+      const name = unique();
+      const dying = await startNode();
+      await dying.run('a', 'lock', 'plain', name);
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(name);
+      await dying.kill();
+      expect(await waiting).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    }, 40_000);
+
+    // Row 7
+    it('a holder here that was paused beyond its lease knows that it lost the lock to Java', async () => {
+      const name = unique();
+      const paused = await startNode();
+      await paused.run('a', 'lock', 'plain', name);
+      paused.pause();
+      expect(await java.run('a', 'lock', 'plain', name)).toBe('held');
+      paused.resume();
+      expect(await paused.run('a', 'lost', 'plain', name)).toMatch(/./);
+      expect(await paused.run('a', 'unlock', 'plain', name)).toBe('!lost');
+      expect(await redis.hlen(name)).toBe(1);
+      await java.run('a', 'unlock', 'plain', name);
+    }, 40_000);
+
+    it('an unlock of a holder in Java that was paused beyond its lease is refused, and takes nothing from the holder here', async () => {
+      const name = unique();
+      const paused = await startJava();
+      await paused.run('a', 'lock', 'plain', name, 700);
+      paused.pause();
+      const lock = await client.acquire(name, { wait: '1m' });
+      paused.resume();
+      expect(await paused.run('a', 'unlock', 'plain', name)).toBe('!IllegalMonitorStateException');
+      await lock.renew();
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+    }, 40_000);
+
+    // Row 20
+    it('fixed leases end on both sides', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name, 500);
+      await client.acquire(name, { wait: '1m', lease: 500, renew: false });
+      expect(await java.run('a', 'lock', 'plain', name)).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
+    // Row 16
+    it.each(['spin', 'fair'])(
+      'a %s lock of Java is found free here at the end of its lease at the latest',
+      async (kind) => {
+        const name = unique();
+        await java.run('a', 'lock', kind, name, 700);
+        await (await client.acquire(name, { wait: '1m' })).release();
+        expect(await free(name)).toBe(true);
+      },
+    );
+  });
+
+  // Row 14
+  it('a lock that is handed over from process to process is never free for Java in between', async () => {
+    const name = unique();
+    const other = await newClient();
+    const lock = await client.acquire(name);
+    const waiting = java.ask('a', 'lock', 'plain', name);
+    await listened(name);
+    const ticket = await lock.export();
+    let ended = 0n;
+    await other.adopt(ticket, async () => {
+      expect(await redis.hlen(name)).toBe(1);
+      ended = process.hrtime.bigint();
+    });
+    expect((await waiting).at).toBeGreaterThan(ended);
+    await java.run('a', 'unlock', 'plain', name);
+    await other.close();
+  });
+
+  // Row 15
+  it('with shared tokens, those of Java and of this library increase over both', async () => {
+    const name = unique();
+    const fenced = await newClient({ redisson: { tokens: 'fenced' } });
+    const tokens: number[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      tokens.push(Number(await java.run('a', 'token', 'fenced', name)));
+      await java.run('a', 'unlock', 'fenced', name);
+      const lock = await fenced.acquire(name);
+      tokens.push(lock.fencingToken);
+      await lock.release();
+    }
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
+    await fenced.close();
+  });
+
+  // Row 19
+  it('neither side starves the other: an endless backlog here, and one thread of Java, both get the lock', async () => {
+    const name = unique();
+    const node = await startNode();
+    const end = process.hrtime.bigint() + 4_000_000_000n;
+    const counts = await Promise.all([
+      ...['a', 'b', 'c', 'd'].map((actor) => node.run(actor, 'beat', 'plain', name, end)),
+      java.run('a', 'beat', 'plain', name, end),
+    ]);
+    const [ours, javas] = [counts.slice(0, 4).reduce((sum, count) => sum + Number(count), 0), Number(counts[4])];
+    console.log(`grants: ${ours} here, ${javas} in Java`);
+    // Callers of one process pass a lock on among themselves: not the grants are shared, but the time.
+    expect(Math.min(ours, javas)).toBeGreaterThan(40);
+  }, 40_000);
+}

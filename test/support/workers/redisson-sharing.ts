@@ -1,0 +1,97 @@
+/**
+ * A service that locks with this library in Redisson's format. It obeys the commands of test/redisson/java/src/Peer.java, as far as they
+ * have a meaning here, so that a test can put either side into either role.
+ */
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+import { createLockClient } from 'nestjs-redis-lock/client';
+import type { Lock } from 'nestjs-redis-lock/client';
+
+const [, , , address = '', watchdog = '30000', options = '{}'] = process.argv;
+const client = createLockClient({
+  redis: address,
+  redisson: true,
+  lease: Number(watchdog),
+  poll: '2s',
+  ...(JSON.parse(options) as object),
+});
+await client.connect();
+const redis = new Redis(address);
+const forEver = '1h';
+
+/** The locks of each actor, the innermost last. */
+const held = new Map<string, Lock[]>();
+
+const take = async (actor: string, name: string, wait: number | string, lease: number): Promise<Lock | undefined> => {
+  const terms = { wait: wait as number, ...(lease > 0 && { lease, renew: false }) };
+  const lock = wait === 0 ? await client.tryAcquire(name, terms) : await client.acquire(name, terms);
+  if (lock) held.set(`${actor} ${name}`, [...(held.get(`${actor} ${name}`) ?? []), lock]);
+  return lock ?? undefined;
+};
+
+async function run([, actor = '', verb = '', , name = '', ...numbers]: string[]): Promise<unknown> {
+  const [first = 0, lease = -1] = numbers.map(Number);
+  const locks = held.get(`${actor} ${name}`) ?? [];
+  switch (verb) {
+    case 'lock':
+      await take(actor, name, forEver, numbers.length > 0 ? first : -1);
+      return 'held';
+    case 'try':
+      return (await take(actor, name, first, lease)) ? 'held' : 'no';
+    case 'token':
+      return (await take(actor, name, first, lease))?.fencingToken ?? 'null';
+    case 'unlock': {
+      const lock = locks.pop();
+      if (!lock?.isHeld) return '!lost';
+      await lock.release();
+      return 'ok';
+    }
+    case 'force':
+      return client.forceRelease(name);
+    case 'held':
+      return locks.at(-1)?.isHeld ?? false;
+    // lost: resolves when the signal of the lock aborts
+    case 'lost': {
+      const { signal } = locks.at(-1)!;
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return (signal.reason as { readonly reason: string }).reason;
+    }
+    case 'add':
+      for (let done = 0; done < first; done++) {
+        const lock = await client.acquire(name, { wait: forEver });
+        await redis.set(`${name}:counter`, Number(await redis.get(`${name}:counter`)) + 1);
+        await lock.release();
+      }
+      return 'ok';
+    case 'beat': {
+      let grants = 0;
+      for (; process.hrtime.bigint() < BigInt(numbers[0] ?? 0); grants++) {
+        const lock = await client.acquire(name, { wait: forEver });
+        await lock.release();
+      }
+      return grants;
+    }
+  }
+  return '!IllegalArgumentException';
+}
+
+const say = (id: string, answer: unknown): void =>
+  void process.stdout.write(`${id} ${String(answer)} ${process.hrtime.bigint()}\n`);
+
+/** The commands of an actor run one after the other. */
+const actors = new Map<string, Promise<void>>();
+const lines = createInterface(process.stdin);
+lines.on('line', (line) => {
+  const words = line.split(' ');
+  const [id = '', actor = ''] = words;
+  const last = actors.get(actor) ?? Promise.resolve();
+  actors.set(
+    actor,
+    last
+      .then(() => run(words))
+      .then((answer) => say(id, answer))
+      .catch((error: Error & { code?: string }) => say(id, `!${error.code ?? error.name}`)),
+  );
+});
+lines.on('close', () => process.exit());
+say('ready', 'node');
