@@ -28,6 +28,7 @@ const rooms = [
   'cli',
   'doctor',
   'backends/redis',
+  'backends/redis/redisson',
   'backends/quorum',
   'backends/memory',
   'leader',

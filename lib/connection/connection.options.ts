@@ -29,8 +29,8 @@ export interface LockConnectionOptions extends LockDefaults {
    */
   redisson?: boolean | RedissonOptions | undefined;
   /**
-   * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `keyPrefix`, `commandTimeout`, `poll` or `replicas`,
-   * which are options of Redis.
+   * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `redisson`, `keyPrefix`, `commandTimeout`, `poll` or
+   * `replicas`, which are options of Redis.
    */
   backend?: LockBackend | undefined;
   /**

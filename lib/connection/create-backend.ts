@@ -15,8 +15,8 @@ export interface RareBackends {
 }
 
 /**
- * The code of clusters, of quorums and of Redisson's format is a fifth of the library: only applications that use it load it. Eager: webpack would write it to a
- * file beside the bundle.
+ * The code of clusters, of quorums and of Redisson's format is a fifth of the library: only applications that use it load it. Eager: webpack
+ * would write it to a file beside the bundle.
  */
 export async function loadBackends({ cluster, quorum, redisson }: ResolvedBackendOptions): Promise<RareBackends> {
   if (cluster) return import(/* webpackMode: "eager" */ '../backends/redis/cluster/cluster-backend.js');

@@ -55,6 +55,7 @@ const quorumOption = (options: object) => resolveModuleOptions({ quorum: { nodes
 
 const inModule = options('Module');
 const inQuorum = options('Servers of a quorum');
+const inRedisson = options('Shared with Redisson');
 const inCall = options('Call');
 const inDecorator = options('Decorator');
 
@@ -65,6 +66,13 @@ describe('docs/reference/options.md', () => {
 
   it('lists every option of a quorum, and no other', () => {
     expect([...inQuorum.keys()].sort()).toEqual(known(() => quorumOption(stranger)).sort());
+  });
+
+  it('lists every option of redisson with its default, and no other', () => {
+    const odd = { redisson: stranger as object };
+    expect([...inRedisson.keys()].sort()).toEqual(known(() => resolveModuleOptions(odd)).sort());
+    const { redisson } = resolveModuleOptions({ redisson: true });
+    expect(Object.fromEntries([...inRedisson].map(([name, row]) => [name, value(row.default)]))).toEqual(redisson);
   });
 
   it('lists every option of a call, and no other', () => {
@@ -91,7 +99,7 @@ describe('docs/reference/options.md', () => {
       Object.fromEntries(
         [...rows].filter(([name]) => !apart.includes(name)).map(([name, row]) => [name, value(row.default)]),
       );
-    expect(documented(inModule, ['backend', 'name', 'cluster', 'quorum', 'replicas'])).toEqual(code);
+    expect(documented(inModule, ['backend', 'name', 'cluster', 'quorum', 'redisson', 'replicas'])).toEqual(code);
     expect(documented(inQuorum, ['nodes'])).toEqual({ nodeTimeout, restartGuard });
     expect(value(inCall.get('minHold')!.default)).toBe(minHold);
   });
@@ -102,7 +110,14 @@ describe('docs/reference/options.md', () => {
       [...inModule].flatMap(([name, row]) => (/^(`|none$)/.test(row.default) ? [[name, value(row.default)]] : [])),
     );
     expect(url).toBe('redis://127.0.0.1:6379');
-    const none = { backend: undefined, redis: undefined, cluster: undefined, quorum: undefined, replicas: undefined };
+    const none = {
+      backend: undefined,
+      redis: undefined,
+      cluster: undefined,
+      quorum: undefined,
+      redisson: undefined,
+      replicas: undefined,
+    };
     const { lease, wait, maxHold, fairness, onLost, release, renewFrom } = ofCalls;
     expect({ ...stated, ...none }).toEqual({
       ...resolved,
