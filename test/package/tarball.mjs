@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
-const MAX_PACKED_BYTES = 355_000;
+const MAX_PACKED_BYTES = 370_000;
 const MAX_FILES = 65;
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
@@ -95,7 +95,7 @@ export function othersLoadOnDemand() {
   for (const format of ['esm', 'cjs']) {
     for (const file of loadedBy(format, 'index').filter((name) => name.startsWith('.'))) {
       const [found] =
-        /class (ClusterBackend|QuorumBackend|WorkerThread)\b/.exec(
+        /class (ClusterBackend|QuorumBackend|RedissonBackend|WorkerThread)\b/.exec(
           readFileSync(join(root, 'dist', format, file), 'utf8'),
         ) ?? [];
       if (found !== undefined) throw new Error(`dist/${format}/${file} has ${found}: each application would load it`);
