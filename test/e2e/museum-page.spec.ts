@@ -13,15 +13,17 @@ inBrowser('npm run museum -- --web, in a browser', (newPage) => {
   beforeAll(async () => {
     run = await ProgramRun.start([museum, '--web', '--port', '0', 'no-expiry', 're-entry']);
     url = await run.says(/http:\S+/);
-  });
+    // The exhibits run; it may take a while on a busy machine.
+    await (await open({}, 150_000)).context().close();
+  }, 180_000);
 
   afterAll(() => run[Symbol.asyncDispose]());
 
   /** The page when both exhibits have run. */
-  async function open(options?: BrowserContextOptions): Promise<Page> {
+  async function open(options?: BrowserContextOptions, timeout = 10_000): Promise<Page> {
     const page = await newPage(options);
     await page.goto(url);
-    await page.locator('.room:has([data-part=ours][data-mark=held])').nth(1).waitFor();
+    await page.locator('.room:has([data-part=ours][data-mark=held])').nth(1).waitFor({ timeout });
     return page;
   }
 
