@@ -9,7 +9,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: [`<rootDir>/test/${name}/**/*.spec.ts`],
-  setupFilesAfterEnv: ['<rootDir>/test/support/async-storages.mjs'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/after-each-file.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     // Sources import './x.js', as Node wants it; on disk it is './x.ts'.

@@ -7,6 +7,7 @@ curl -s -X PUT localhost:3002/events/gig -H 'content-type: application/json' -d 
 # The slow one takes the lock, and 8 seconds for the payment.
 curl -s -w '\n%{http_code}\n' -X POST localhost:3001/events/gig/tickets & late=$!
 until redis-cli -u "${REDIS_URL:-redis://127.0.0.1:6379}" exists 'lock:{event:gig}' | grep -q 1; do sleep 0.1; done
+curl -so /dev/null localhost:3001/events/gig     # its next answer: by now it knows of the lock
 
 kill -STOP $slow     # it stands still, and its lease is not renewed
 curl -s -w '\n%{http_code}\n' -X POST localhost:3002/events/gig/tickets     # 201: has the lock after 3 seconds at most, and buys

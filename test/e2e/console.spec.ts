@@ -2,25 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createLockClient } from 'nestjs-redis-lock/client';
-import { axeViolations, chromiumPath, openBrowser } from '../support/browser.js';
+import { axeViolations, inBrowser } from '../support/browser.js';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { SampleProcess } from '../support/sample-process.js';
 
-if (chromiumPath === undefined) console.warn('SKIPPED: the console in a browser (Debian package chromium)');
 const password = 'let me in';
 
-(chromiumPath === undefined ? describe.skip : describe)('the console of the sample, in a browser', () => {
-  let browser: Browser;
+inBrowser('the console of the sample, in a browser', (newPage) => {
   let directory: string;
   let env: NodeJS.ProcessEnv;
   let here: SampleProcess;
   let there: SampleProcess;
-  /** What the browser complains about, such as a breach of the policy. */
-  const complaints: string[] = [];
-  const pages: Page[] = [];
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'console-'));
@@ -32,33 +27,15 @@ const password = 'let me in';
       OPS_PASSWORD: password,
     };
     [here, there] = [await SampleProcess.start(env), await SampleProcess.start(env)];
-    browser = await openBrowser();
   });
 
   afterAll(async () => {
-    await browser.close();
     for (const process of [here, there]) await process[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   });
 
-  afterEach(async () => {
-    await Promise.all(pages.splice(0).map((page) => page.context().close()));
-    expect(complaints.splice(0)).toEqual([]);
-  });
-
   async function open({ url }: SampleProcess = here, options: BrowserContextOptions = {}): Promise<Page> {
-    // Scripts of the test, such as axe, are not the page's.
-    const context = await browser.newContext({
-      httpCredentials: { username: 'ann', password },
-      bypassCSP: true,
-      ...options,
-    });
-    const page = await context.newPage();
-    pages.push(page);
-    page.on('pageerror', ({ message }) => complaints.push(message));
-    page.on('console', (message) => {
-      if (/policy|refused to/i.test(message.text())) complaints.push(message.text());
-    });
+    const page = await newPage({ httpCredentials: { username: 'ann', password }, ...options });
     await page.goto(`${url}/locks`);
     await page.locator('#live[data-state=live]').waitFor();
     return page;

@@ -1,16 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { scenes } from '../../site/lab/scenes.js';
 import { bundleLab } from '../../scripts/build-lab.mjs';
-import { chromiumPath, openBrowser } from '../support/browser.js';
-
-if (chromiumPath === undefined) console.warn('SKIPPED: the simulator in a browser (Debian package chromium)');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { axeViolations, inBrowser } from '../support/browser.js';
 
 const { code, imports } = await bundleLab();
 
@@ -38,32 +33,12 @@ describe('the bundle of the simulator', () => {
   });
 });
 
-(chromiumPath === undefined ? describe.skip : describe)('the simulator in a browser', () => {
-  let browser: Browser;
-  const complaints: string[] = [];
-  const pages: Page[] = [];
-
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    browser = await openBrowser();
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    server.close();
-  });
-
-  afterEach(async () => {
-    await Promise.all(pages.splice(0).map((page) => page.context().close()));
-    expect(complaints.splice(0)).toEqual([]);
-  });
+inBrowser('the simulator, in a browser', (newPage) => {
+  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+  afterAll(() => void server.close());
 
   async function open(scene: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options });
-    const page = await context.newPage();
-    pages.push(page);
-    page.on('pageerror', ({ message }) => complaints.push(message));
-    page.on('console', (message) => complaints.push(message.text()));
+    const page = await newPage({ permissions: ['clipboard-read', 'clipboard-write'], ...options });
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${scene}`);
     await page.getByRole('button', { name: 'Next', exact: true }).waitFor();
     return page;
@@ -236,17 +211,10 @@ describe('the bundle of the simulator', () => {
   });
 
   it.each(['light', 'dark'] as const)('has no violations of accessibility rules, %s', async (colorScheme) => {
-    const page = await open('pause', { colorScheme, bypassCSP: true });
+    const page = await open('pause', { colorScheme });
     await playThrough(page);
     await press(page, 'Take Redis away');
-    await page.addScriptTag({ content: axe });
-    const violations = await page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: Array<{ id: string; nodes: Array<{ html: string }> }> }> };
-      };
-      return (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html).slice(0, 3)]);
-    });
-    expect(violations).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
   });
 
   it.each([400, 688, 1600])('fits into %i px', async (width) => {

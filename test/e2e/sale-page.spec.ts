@@ -1,13 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { chromiumPath, openBrowser } from '../support/browser.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { axeViolations, inBrowser } from '../support/browser.js';
 import { ProgramRun } from '../support/program-run.js';
-
-if (chromiumPath === undefined) console.warn('SKIPPED: the sale in a browser (Debian package chromium)');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What the kernel says: `T` is stopped, undefined is gone. */
 function stateOf(pid: number): string | undefined {
@@ -35,49 +31,30 @@ const serversOf = (parent: number): number[] =>
 const demo = join(import.meta.dirname, '../../dist/sample/sample/demo/main.js');
 const number = (text: string | null): number => Number(text!.replaceAll(',', ''));
 
-(chromiumPath === undefined ? describe.skip : describe)('the sale as a page, in a browser', () => {
-  let browser: Browser;
+inBrowser('the sale as a page, in a browser', (newPage) => {
   let run: ProgramRun;
   let url: string;
-  const complaints: string[] = [];
-  const pages: Page[] = [];
 
   beforeAll(async () => {
     const size = ['--processes', '2', '--buyers', '120', '--tickets', '60'];
     run = await ProgramRun.start([demo, '--web', '--port', '0', '--pace', 'brisk', ...size]);
     url = await run.says(/http:\S+/);
-    browser = await openBrowser();
     // The processes start; it may take a while on a busy machine.
     const page = await visit();
     await page.locator('#open[aria-disabled=false]').waitFor({ timeout: 150_000 });
-    await Promise.all(pages.splice(0).map((one) => one.context().close()));
+    await page.context().close();
   }, 180_000);
 
-  afterAll(async () => {
-    await browser.close();
-    await run[Symbol.asyncDispose]();
-  });
+  afterAll(() => run[Symbol.asyncDispose]());
 
-  afterEach(async () => {
-    await Promise.all(pages.splice(0).map((page) => page.context().close()));
-    expect(complaints.splice(0)).toEqual([]);
-  });
-
-  async function visit(options: BrowserContextOptions = {}): Promise<Page> {
-    // Scripts of the test, such as axe, are not the page's.
-    const context = await browser.newContext({ bypassCSP: true, ...options });
-    const page = await context.newPage();
-    pages.push(page);
-    page.on('pageerror', ({ message }) => complaints.push(message));
-    page.on('console', (message) => {
-      if (/policy|refused to/i.test(message.text())) complaints.push(message.text());
-    });
+  async function visit(options?: BrowserContextOptions): Promise<Page> {
+    const page = await newPage(options);
     await page.goto(url);
     return page;
   }
 
   /** With a sale that has just begun, and two processes in each lane that serve. */
-  async function openSale(options: BrowserContextOptions = {}): Promise<Page> {
+  async function openSale(options?: BrowserContextOptions): Promise<Page> {
     const page = await visit(options);
     await page.locator('#open[aria-disabled=false]').waitFor();
     const answer = page.waitForResponse(/act\/open/);
@@ -106,9 +83,7 @@ const number = (text: string | null): number => Number(text!.replaceAll(',', '')
     number(await sale.locator(`[data-part=${part}]`).first().textContent());
 
   it('shows no sale and no number without the processes', async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    pages.push(page);
+    const page = await newPage();
     await page.route(/events$/, (route) => route.abort());
     await page.goto(url);
     await page.getByText('Cut off from the server').waitFor();
@@ -268,22 +243,13 @@ const number = (text: string | null): number => Number(text!.replaceAll(',', '')
     'passes the rules of axe, %s',
     async (colorScheme) => {
       const page = await openSale({ colorScheme, reducedMotion: 'reduce' });
-      const check = async (): Promise<string[]> => {
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate<{
-          violations: Array<{ id: string; nodes: Array<{ html: string; failureSummary: string }> }>;
-        }>('axe.run()');
-        return violations.map(
-          ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join(' | ')}`,
-        );
-      };
       await saleOf(page, 'lock').locator('[data-part=waiting] .person').nth(9).waitFor();
-      expect(await check()).toEqual([]);
+      expect(await axeViolations(page)).toEqual([]);
       await told(page, act(laneOf(page, 'Process 2'), 'stop'), async () => {
         await page.locator('.lane[data-state=stopped]').waitFor();
-        expect(await check()).toEqual([]);
+        expect(await axeViolations(page)).toEqual([]);
       });
-      expect(await check()).toEqual([]);
+      expect(await axeViolations(page)).toEqual([]);
     },
     90_000,
   );

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { sharedRedisUrl, startRedis } from '../support/redis-server.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { TcpProxy } from '../../scripts/tcp-proxy.js';
 import { forkWorker } from '../support/worker.js';
 
 /** Sends one inline command and returns the text of the reply. */

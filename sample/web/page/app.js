@@ -1,29 +1,14 @@
-import { byId, freeze, fromTemplate, part, sync, tick, write, writeOrHide } from '../../../lib/console/page/dom.js';
+import { byId, freeze, fromTemplate, part, sync, tick, write } from '../../../lib/console/page/dom.js';
+import { act, follow } from './live.js';
 import { showSales } from './sales.js';
 
 /** @typedef {import('../view.js').ShowView} ShowView */
 
-/** @type {ShowView | undefined} */
-let view;
 /** The pace that was chosen here, until the server has it. @type {string | undefined} */
 let chosen;
-/** When the server was lost. @type {Date | undefined} */
-let cutOff;
-
-/** @param {string} name @param {object} [fields] */
-async function act(name, fields = {}) {
-  const headers = { 'content-type': 'application/json', 'x-lock-console': '1' };
-  try {
-    const response = await fetch('act/' + name, { method: 'POST', headers, body: JSON.stringify(fields) });
-    writeOrHide(byId('notice'), response.ok ? '' : await response.text());
-  } catch {
-    showState();
-  }
-}
 
 /** @param {ShowView} next */
 function show(next) {
-  view = next;
   const { told, isOpen, isBusy, came, toCome } = next;
   showPaces(next);
   showSales(next);
@@ -90,15 +75,6 @@ function showPaces({ pace, paces }) {
   );
 }
 
-function showState() {
-  byId('live').dataset['state'] = cutOff ? 'bad' : view ? 'live' : 'off';
-  write(byId('live-text'), cutOff ? 'Cut off' : view ? 'Live' : 'Connecting');
-  document.body.classList.toggle('old', cutOff !== undefined);
-  if (!cutOff) return;
-  const since = 'Cut off from the server since ' + cutOff.toLocaleTimeString() + '.';
-  writeOrHide(byId('notice'), since + (view ? ' What you see is old.' : ''));
-}
-
 document.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest('button') : null;
   if (!button || button.getAttribute('aria-disabled') === 'true') return;
@@ -110,16 +86,5 @@ byId('paces').addEventListener('change', ({ target }) => {
   if (target instanceof HTMLInputElement) void act('pace', { pace: (chosen = target.value) });
 });
 
-const events = new EventSource('events');
-events.addEventListener('message', ({ data }) => {
-  if (cutOff) writeOrHide(byId('notice'), '');
-  cutOff = undefined;
-  show(JSON.parse(data));
-  showState();
-});
-events.addEventListener('error', () => {
-  cutOff ??= new Date();
-  freeze();
-  showState();
-});
+follow(show, freeze);
 setInterval(tick, 1000);

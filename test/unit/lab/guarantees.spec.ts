@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LockSnapshot } from '../../../lib/core/lock-backend.js';
 import { Lab } from '../../../site/lab/lab.js';
 import { scenes } from '../../../site/lab/scenes.js';
@@ -7,8 +7,14 @@ import type { ServerStep } from '../../../site/lab/server-watch.js';
 const key = 'stock:42';
 const free: LockSnapshot = { kind: undefined, limit: undefined, holders: [], waiters: [] };
 
+const labs: Lab[] = [];
+afterEach(() => {
+  for (const lab of labs.splice(0)) lab.close();
+});
+
 async function started(...who: string[]): Promise<Lab> {
   const lab = new Lab(scenes['queue']!);
+  labs.push(lab);
   await lab.start();
   for (const name of who) {
     await lab.do({ do: 'start', who: name });
