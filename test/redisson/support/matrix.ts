@@ -77,7 +77,7 @@ export function matrix(open: () => Promise<PeerProgram>): void {
       await java.run('a', 'unlock', 'plain', name);
     });
 
-    it.each(['plain', 'fenced', 'spin', 'fair'])(
+    it.each(['plain', 'fenced', 'spin', 'multi', 'fair'])(
       'a lock that is held here is not free for a %s lock of Java',
       async (kind) => {
         const name = unique();
