@@ -15,6 +15,7 @@ const common = {
   sentinel: text,
   cluster: flag,
   quorum: flag,
+  redisson: flag,
   config: text,
   prefix: text,
   timeout: text,
@@ -31,7 +32,7 @@ const own = {
   inspect: {},
   watch: { ...listing, every: text },
   tree: { limit: text },
-  release: { token: text, reason: text, actor: text, yes: { type: 'boolean', short: 'y' } },
+  release: { token: text, client: text, reason: text, actor: text, yes: { type: 'boolean', short: 'y' } },
   doctor: { strict: flag },
   run: {
     wait: text,

@@ -50,7 +50,9 @@ export const usageErrors = {
 
   /** `release` without what makes it safe. */
   noToken: () =>
-    new CliError('release: --token is missing. nestjs-redis-lock inspect NAME shows the token of each holder.'),
+    new CliError(
+      'release: --token is missing. nestjs-redis-lock inspect NAME shows the token of each holder. For one without a token write --client.',
+    ),
 
   /** `release` without a reason. */
   noReason: () => new CliError('release: --reason is missing. Say why, for people who ask later.'),
@@ -90,7 +92,7 @@ export const endings = {
   /** `release`, when the holder has changed. Exit code 3. */
   notReleased: (name: string) =>
     new CliError(
-      `Nothing was released: no holder of ${printable(name)} has this token. Look again: nestjs-redis-lock inspect.`,
+      `Nothing was released: no holder of ${printable(name)} has this token or client. Look again: nestjs-redis-lock inspect.`,
       exitCode.notReleased,
     ),
 

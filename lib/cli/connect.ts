@@ -47,6 +47,7 @@ async function optionsOf(given: Arguments): Promise<LockClientOptions> {
   return {
     ...place,
     ...terms,
+    ...(given.options['redisson'] === true && { redisson: place.redisson || true }),
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(timeout !== undefined && !place.quorum && { commandTimeout: timeout }),
   };

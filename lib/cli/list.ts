@@ -5,7 +5,19 @@ import type { RedisLockClient } from '../client/redis-lock.client.js';
 import { type Arguments, durationIn, noNames, numberIn, onlyName, textIn } from './arguments.js';
 import { observe } from './connect.js';
 import { exitCode } from './exit-codes.js';
-import { json, type Paint, paintFor, partyText, print, say, stateText, table, time } from './output.js';
+import {
+  heldText,
+  json,
+  type Paint,
+  paintFor,
+  partyText,
+  print,
+  say,
+  stateText,
+  table,
+  time,
+  tokenText,
+} from './output.js';
 
 /** Names that are looked at together. */
 const batch = 50;
@@ -45,7 +57,8 @@ export function filterOf(given: Arguments, most = 1_000): Wanted {
     startsWith: textIn(given, 'starts-with') ?? '',
     limit: numberIn(given, 'limit') ?? most,
     shows: ({ holders, waiters }) =>
-      (!isContended || waiters.length > 0) && (olderThan === 0 || holders.some(({ heldFor }) => heldFor >= olderThan)),
+      (!isContended || waiters.length > 0) &&
+      (olderThan === 0 || holders.some(({ heldFor }) => heldFor !== undefined && heldFor >= olderThan)),
   };
 }
 
@@ -90,7 +103,7 @@ export function listed(locks: readonly LockInfo[], paint: Paint): string[] {
       escaped(key),
       kind === 'permits' ? `permits (${limit ?? '?'})` : (kind ?? ''),
       first ? partyText(first) + others + stateText(first) : '',
-      first ? time(first.heldFor) : '',
+      first?.heldFor === undefined ? '' : time(first.heldFor),
       first ? time(first.leaseLeft) : '',
       String(waiters.length),
     ];
@@ -105,8 +118,8 @@ export function detailed({ key, kind, limit, holders, waiters }: LockInfo, paint
     `${paint.bold(escaped(key))} ${paint.dim(kind === 'permits' ? `${limit ?? '?'} permits` : kind)}`,
     ...holders.map(
       (holder) =>
-        `  held by ${partyText(holder)} for ${time(holder.heldFor)}, lease ends in ${time(holder.leaseLeft)}, ` +
-        `token ${holder.fencingToken}${holder.permits > 1 ? `, ${holder.permits} permits` : ''}${stateText(holder)}`,
+        `  held by ${partyText(holder)}${heldText(holder)}, lease ends in ${time(holder.leaseLeft)}` +
+        `${tokenText(holder)}${holder.permits > 1 ? `, ${holder.permits} permits` : ''}${stateText(holder)}`,
     ),
     ...waiters.map(
       (waiter, index) =>

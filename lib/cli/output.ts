@@ -78,5 +78,13 @@ export function time(milliseconds: number): string {
   return `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
 }
 
+/** ` for 4.0s`, or nothing where Redis does not know since when. */
+export const heldText = ({ heldFor }: Pick<LockHolderInfo, 'heldFor'>): string =>
+  heldFor === undefined ? '' : ` for ${time(heldFor)}`;
+
+/** `, token 7`; of a holder that locks with Redisson nothing. */
+export const tokenText = ({ fencingToken }: Pick<LockHolderInfo, 'fencingToken'>): string =>
+  fencingToken === undefined ? '' : `, token ${fencingToken}`;
+
 export const stateText = ({ state }: Pick<LockHolderInfo, 'state'>): string =>
   state === 'held' ? '' : state === 'kept' ? ' (kept by minHold)' : ' (not confirmed yet)';

@@ -4,7 +4,7 @@ import { type Arguments, noNames } from './arguments.js';
 import { observe } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { filterOf, look } from './list.js';
-import { json, type Paint, paintFor, partyText, print, processText, say, time } from './output.js';
+import { heldText, json, type Paint, paintFor, partyText, print, processText, say, time, tokenText } from './output.js';
 
 /** A process that holds a lock for which others wait. */
 interface Holding {
@@ -108,9 +108,7 @@ export class WaitGraph {
       shown.add(process);
       for (const lock of this.held.get(process) ?? []) {
         const [holder] = lock.holders.filter((one) => this.idOf(one) === process);
-        lines.push(
-          `${indent}holds ${paint.bold(escaped(lock.key))} for ${time(holder!.heldFor)}, token ${holder!.fencingToken}`,
-        );
+        lines.push(`${indent}holds ${paint.bold(escaped(lock.key))}${heldText(holder!)}${tokenText(holder!)}`);
         for (const waiter of lock.waiters) {
           const id = this.idOf(waiter);
           const isAgain = id !== process && shown.has(id) && this.held.has(id);

@@ -22,9 +22,10 @@ const commands: Record<CommandName, { readonly usage: string; readonly help: str
   --limit N            looks at N names at most (10000)`,
   },
   release: {
-    usage: 'release NAME --token TOKEN --reason TEXT [--actor NAME] [--yes]',
+    usage: 'release NAME --token TOKEN | --client CLIENT --reason TEXT [--actor NAME] [--yes]',
     help: `Takes a lock from the holder with this token, and hands it to the next waiter. The holder's work does not end by that.
   --token TOKEN        as inspect shows it
+  --client CLIENT      as inspect shows it, for a holder without a token (Redisson)
   --reason TEXT        why, for people who ask later
   --actor NAME         who does it (the user of this machine)
   --yes, -y            does not ask`,
@@ -56,6 +57,7 @@ const connection = `Where Redis is (REDIS_URL, or redis://127.0.0.1:6379):
   --sentinel NAME      the URLs are sentinels of this master group
   --cluster            the URLs are nodes of a Redis Cluster
   --quorum             the URLs are the 3, 5 or 7 servers of a quorum
+  --redisson           the locks are in Redisson's format; the prefix is empty, unless it is given
   --config FILE        a module or JSON file with the options of createLockClient
   --prefix lock:       the keyPrefix of the application
   --timeout 1s         the longest time to wait for a reply of Redis

@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { LockConnection } from '../connection/lock.connection.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { Hidden } from '../core/hidden.js';
+import type { ForceReleaseOptions } from '../core/lock-info.js';
 import { assertLockName } from '../core/lock-key.js';
 import { readForceRelease } from '../core/lock-views.js';
 import { instancesOf } from '../nest/instances.js';
@@ -156,13 +157,12 @@ function textIn(source: unknown, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The token as seen, and why. Undefined when one of them is wrong. */
-function forceReleaseIn(body: unknown): { fencingToken: number; reason: string } | undefined {
-  const { fencingToken, reason } = Object(body) as { fencingToken?: number; reason?: string };
+/** The holder as seen, by its token or (Redisson) its client, and why. Undefined when one of them is wrong. */
+function forceReleaseIn(body: unknown): ForceReleaseOptions | undefined {
+  const { fencingToken, client, reason } = Object(body) as ForceReleaseOptions;
   try {
-    if (fencingToken === undefined || typeof reason !== 'string' || reason.trim() === '') return undefined;
-    readForceRelease({ fencingToken, reason });
-    return { fencingToken, reason: reason.trim() };
+    if ((fencingToken ?? client) === undefined || typeof reason !== 'string' || reason.trim() === '') return undefined;
+    return readForceRelease({ fencingToken, client, reason: reason.trim() });
   } catch {
     return undefined;
   }

@@ -99,7 +99,10 @@ function contendedLock(seen: ReadonlyArray<{ lock: WaitedForLock; process: SeenP
   const { key, name, kind } = seen[0]!.lock;
   const holder = newest?.lock.holder && {
     ...newest.lock.holder,
-    heldFor: Math.round(newest.lock.holder.heldFor + newest.process.age),
+    heldFor:
+      newest.lock.holder.heldFor === undefined
+        ? undefined
+        : Math.round(newest.lock.holder.heldFor + newest.process.age),
   };
   return {
     key,

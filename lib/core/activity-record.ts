@@ -125,7 +125,7 @@ const entries = {
     kind: text,
     callers: number,
     longest: number,
-    holder: maybe(fields({ ...origin, ...caller, heldFor: number })),
+    holder: maybe(fields({ ...origin, ...caller, heldFor: maybe(number) })),
     inside: listOf(text),
   },
   leads: held,

@@ -80,6 +80,15 @@ export function originOf(claim: string): ClaimOrigin {
   };
 }
 
+/** A holder of another program that shares the locks: its whole field, which operators of that program know. */
+export const strangerOf = (field: string): ClaimOrigin => ({
+  client: field.replaceAll(/[^\w.$:-]/g, '_').slice(0, 100),
+  host: undefined,
+  pid: undefined,
+  method: undefined,
+  label: undefined,
+});
+
 /** The same for a line in the log: `ReportService.build 'import 4711' (web-1, process 4711)`. */
 export function describeProcess({ client, host, pid, method, label }: ClaimOrigin): string {
   const process = host === undefined ? `client ${client}` : `${host}, process ${pid}`;

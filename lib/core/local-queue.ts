@@ -3,7 +3,7 @@ import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { setImmediate } from '../platform.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
-import { originOf, traceSuffix } from './claim-id.js';
+import { originOf, strangerOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
 import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
@@ -333,7 +333,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (silent) return refusals.silence(this.name, 'wait', wait, name);
     // Subscribers see the holder that the error names.
     this.tellContended(caller);
-    return refusals.waitedTooLong(this.name, wait, this.hold?.remaining(), this.holder, name);
+    const rest = this.hold ? this.hold.remaining() : this.blockerLeft;
+    return refusals.waitedTooLong(this.name, wait, rest, this.holder, name);
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -373,10 +374,17 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (!blocker) return undefined;
     const { id, fencingToken, heldFor } = blocker.holder;
     return {
-      ...originOf(id),
+      ...(fencingToken === undefined ? strangerOf(id) : originOf(id)),
       fencingToken,
-      heldFor: Math.floor(heldFor + this.host.clock.now() - blocker.seenAt),
+      heldFor: heldFor === undefined ? undefined : Math.floor(heldFor + this.host.clock.now() - blocker.seenAt),
     };
+  }
+
+  /** The rest of its lease, where the last reply told it. */
+  private get blockerLeft(): number | undefined {
+    const { blocker } = this;
+    const left = blocker?.holder.leaseLeft;
+    return left === undefined ? undefined : Math.max(0, Math.floor(left + blocker!.seenAt - this.host.clock.now()));
   }
 
   private tellContended({ request }: Caller): void {

@@ -206,7 +206,10 @@ export type AcquireReply =
     };
 
 /** The holder that keeps a claim out, the earliest of several. Undefined: not known, or none (a claim ahead in the queue is next). */
-export type PresentHolder = Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>;
+export type PresentHolder = Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'> & {
+  /** Rest of its lease in ms. @default not told */
+  readonly leaseLeft?: number;
+};
 
 /** What a process tells of its locks. */
 export interface ActivityReport {
@@ -270,10 +273,10 @@ export interface AdoptRequest extends ClaimRef {
 /** `gone`: the hold is over. `taken`: another claim has adopted it. */
 export type AdoptReply = { readonly validUntil: number } | 'gone' | 'taken';
 
-/** A claim that holds, and its token in the backend. */
+/** A claim that holds, and its token in the backend. Without a token: a holder of another program that shares the locks. */
 export interface HolderRef {
   readonly id: string;
-  readonly fencingToken: number;
+  readonly fencingToken: number | undefined;
 }
 
 /** `LockInfo` as a backend has it: claims in place of processes. */

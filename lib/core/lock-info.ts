@@ -1,4 +1,4 @@
-import { originOf } from './claim-id.js';
+import { originOf, strangerOf } from './claim-id.js';
 import type { LockKind, LockSnapshot } from './lock-backend.js';
 
 /** The holders and waiters of a lock at one moment of the backend. Times are in ms, on its clock. */
@@ -9,7 +9,7 @@ export interface LockState<Holder, Waiter> {
   readonly limit: number | undefined;
   /**
    * In the order of their fencing tokens; empty when the lock is free. Of a holder with another version of this library only the lease is
-   * known.
+   * known; of one that locks with Redisson (option `redisson`) its lease, and `client`, which is its field in Redis.
    */
   readonly holders: readonly Holder[];
   /** In order of arrival; at most 1,000. The callers of one process may appear as one waiter. */
@@ -17,9 +17,13 @@ export interface LockState<Holder, Waiter> {
 }
 
 export interface HolderState {
-  readonly fencingToken: number;
-  /** Since the grant. When another process passes the lock on inside: since that process has it. */
-  readonly heldFor: number;
+  /** Undefined for a holder that locks with Redisson. */
+  readonly fencingToken: number | undefined;
+  /**
+   * Since the grant. When another process passes the lock on inside: since that process has it. Undefined where Redis does not have it: for a
+   * holder that locks with Redisson, and with its counter of tokens (`redisson.tokens`).
+   */
+  readonly heldFor: number | undefined;
   /** The lock is free after this, unless the lease is renewed. */
   readonly leaseLeft: number;
   /**
@@ -48,7 +52,7 @@ export interface WaiterState {
 export interface LockPartyInfo {
   /**
    * Tells apart the connections of one process, and processes with the same host and pid. Part of a random id; gives no access to its
-   * locks.
+   * locks. Of a holder that locks with Redisson: its field, `<client>:<thread>`.
    */
   readonly client: string;
   readonly host: string | undefined;
@@ -90,6 +94,8 @@ export interface ForceReleaseOptions {
    * @default all present holders lose the lock
    */
   fencingToken?: number | undefined;
+  /** The `client` of the holders that lose the lock, as `inspect` shows it: for a holder without a token. */
+  client?: string | undefined;
   /** Why, for the log and the channel: 1 to 200 characters. */
   reason?: string | undefined;
   /** The person who does it, for the log and the channel: 1 to 200 characters. */
@@ -107,9 +113,9 @@ export function lockInfoOf(
     kind,
     limit,
     holders: holders.map(({ id, ...state }) => ({
-      ...partyOf(id),
+      ...(state.fencingToken === undefined ? strangerOf(id) : partyOf(id)),
       ...state,
-      heldFor: Math.floor(state.heldFor),
+      heldFor: state.heldFor === undefined ? undefined : Math.floor(state.heldFor),
       leaseLeft: Math.max(0, Math.floor(state.leaseLeft)),
     })),
     waiters: waiters.map(({ id, ...state }) => ({ ...partyOf(id), ...state, waited: Math.floor(state.waited) })),

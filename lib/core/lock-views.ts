@@ -24,9 +24,15 @@ const longestNote = 200;
 
 /** @throws LockConfigurationError */
 export function readForceRelease(options: ForceReleaseOptions = {}): ForceReleaseOptions {
-  const { fencingToken, reason, actor } = readOptions('options', options, ['fencingToken', 'reason', 'actor']);
+  const { fencingToken, client, reason, actor } = readOptions('options', options, [
+    'fencingToken',
+    'client',
+    'reason',
+    'actor',
+  ]);
   return {
     fencingToken: fencingToken === undefined ? undefined : wholeNumber('fencingToken', fencingToken, 1),
+    client: client === undefined ? undefined : textOf('client', client, longestNote),
     reason: reason === undefined ? undefined : textOf('reason', reason, longestNote),
     actor: actor === undefined ? undefined : textOf('actor', actor, longestNote),
   };
@@ -75,7 +81,10 @@ export class LockViews {
    * them, so a repeated or late one takes nothing from a later holder.
    * @param options as from `readForceRelease`
    */
-  async forceRelease(name: string, { fencingToken, reason, actor }: ForceReleaseOptions = {}): Promise<boolean> {
+  async forceRelease(
+    name: string,
+    { fencingToken, client, reason, actor }: ForceReleaseOptions = {},
+  ): Promise<boolean> {
     const { backend, id, log } = this.host;
     const snapshot = await this.look('forceRelease', name, 0);
     const { holders } = snapshot;
@@ -84,20 +93,24 @@ export class LockViews {
     // Before the holders in this process lose it.
     const infos = this.infoOf(name, snapshot).holders;
     // With the given token in place of the present one, a later grant to the same claim does not match.
-    const named =
-      fencingToken === undefined
-        ? holders
-        : holders.map((holder, index) =>
-            infos[index]!.fencingToken === fencingToken ? holder : { id: holder.id, fencingToken },
-          );
+    const named = holders
+      .map((holder, index) =>
+        fencingToken === undefined || infos[index]!.fencingToken === fencingToken
+          ? holder
+          : { id: holder.id, fencingToken },
+      )
+      .filter((_, index) => client === undefined || infos[index]!.client === client);
+    if (named.length === 0) return false;
     const deprived = new Set(await backend.revoke(name, named));
     if (deprived.size === 0) return false;
     for (const hold of this.host.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
     const lost = infos.filter((_, index) => deprived.has(holders[index]!.id));
-    const holdersOf = lost.map((holder) => `${describeProcess(holder)} for ${holder.heldFor} ms`);
+    const holdersOf = lost.map(
+      (holder) => describeProcess(holder) + (holder.heldFor === undefined ? '' : ` for ${holder.heldFor} ms`),
+    );
     log.warn(viewLines.forceReleased(name, releaserOf(id, actor), holdersOf.join('; '), reason));
     if (channels.forceReleased.hasSubscribers) {
-      const { client, host, pid } = originOf(id);
+      const by = originOf(id);
       channels.forceReleased.publish({
         key: name,
         name: kindOfName(name),
@@ -105,7 +118,7 @@ export class LockViews {
         kind: snapshot.kind!,
         where: undefined,
         label: undefined,
-        by: { client, host, pid },
+        by: { client: by.client, host: by.host, pid: by.pid },
         actor,
         reason,
         holders: lost,

@@ -17,13 +17,20 @@ import { describe, printable } from './describe.js';
 /** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
 
-const heldBy = (holder: LockHolder): string => `${describeProcess(holder)}, for ${holder.heldFor} ms`;
+/** Of a holder without a time of its grant the lease, where that is known. */
+const heldBy = (holder: LockHolder, rest: number | undefined): string =>
+  describeProcess(holder) +
+  (holder.heldFor !== undefined
+    ? `, for ${holder.heldFor} ms`
+    : rest === undefined
+      ? ''
+      : `, whose lease ends in ${rest} ms`);
 const anotherCaller = 'another caller';
 
 /** The message of an error for other applications: the process that holds the lock is none of their business. */
 export function messageForOthers(error: LockError): string {
-  const { holder } = error as Partial<LockNotAcquiredError>;
-  return holder ? error.message.replaceAll(heldBy(holder), anotherCaller) : error.message;
+  const { holder, retryAfter } = error as Partial<LockNotAcquiredError>;
+  return holder ? error.message.replaceAll(heldBy(holder, retryAfter), anotherCaller) : error.message;
 }
 
 /** Locks that could not be taken. `rest`: the known rest of the present holder's lease, in ms. */
@@ -31,7 +38,7 @@ export const refusals = {
   /** One try (`wait: 0`, `tryAcquire`), and the lock is taken; also when another caller of this process is requesting it at the moment. */
   contended: (key: string, rest: number | undefined, holder: LockHolder | undefined, where?: string) =>
     new LockNotAcquiredError(
-      `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder) : anotherCaller}. Try again later, or wait for it (option wait).`,
+      `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder, rest) : anotherCaller}. Try again later, or wait for it (option wait).`,
       { key, retryAfter: rest, holder },
     ),
 
@@ -44,7 +51,7 @@ export const refusals = {
     where?: string,
   ) =>
     new LockWaitTimeoutError(
-      `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; it is held by ${heldBy(holder)}` : ''}. Wait longer, do less inside it, or lock something smaller.`,
+      `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; it is held by ${heldBy(holder, rest)}` : ''}. Wait longer, do less inside it, or lock something smaller.`,
       { key, retryAfter: rest, holder },
     ),
 

@@ -92,7 +92,10 @@ export abstract class LockError extends Error {
 
 /** Who holds a lock that another caller wants. */
 export interface LockHolder {
-  /** Tells apart the connections of one process, and processes with the same host and pid. */
+  /**
+   * Tells apart the connections of one process, and processes with the same host and pid. Of a holder that locks with Redisson: its field,
+   * `<client>:<thread>`.
+   */
   readonly client: string;
   readonly host: string | undefined;
   readonly pid: number | undefined;
@@ -102,9 +105,10 @@ export interface LockHolder {
   readonly label: string | undefined;
   /** `<trace id>-<span id>` of the request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
   readonly trace?: string | undefined;
-  readonly fencingToken: number;
-  /** Milliseconds. */
-  readonly heldFor: number;
+  /** Undefined for a holder that locks with Redisson. */
+  readonly fencingToken: number | undefined;
+  /** Milliseconds. Undefined where Redis does not have it, as in `LockInfo`. */
+  readonly heldFor: number | undefined;
 }
 
 /** A mistake in a template, an option, or a key. Refused at once: nothing was sent to Redis. */

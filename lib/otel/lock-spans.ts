@@ -123,5 +123,5 @@ export class LockSpans {
   }
 }
 
-const holderOf = ({ connection, key }: LockSubject, fencingToken: number): string =>
+const holderOf = ({ connection, key }: LockSubject, fencingToken: number | undefined): string =>
   `${connection} ${fencingToken} ${key}`;

@@ -89,7 +89,7 @@ export function viewOf(show: Show, acts: Acts, since: number): ShowView {
       key: isOpen ? `event:${locked.eventId}` : undefined,
       holder: holder && {
         name: nameOf(holder.pid),
-        token: tokenView(holder.fencingToken),
+        token: tokenView(holder.fencingToken!),
         leaseLeft: holder.leaseLeft,
       },
       queue: (lock?.waiters ?? []).map(({ pid }) => nameOf(pid)),

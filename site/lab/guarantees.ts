@@ -142,7 +142,7 @@ export class Guarantees {
   private checkGrants({ name, before, after }: ServerStep): void {
     const known = new Set(before.holders.map(({ id, fencingToken }) => `${id} ${fencingToken}`));
     const granted = after.holders.filter(({ id, fencingToken }) => !known.has(`${id} ${fencingToken}`));
-    for (const { id, fencingToken } of granted) {
+    for (const { id, fencingToken = 0 } of granted) {
       this.counts.grants++;
       if (fencingToken <= (this.lastToken.get(name) ?? 0)) this.breaks('G3', `A token of ${name} did not increase.`);
       this.lastToken.set(name, fencingToken);

@@ -118,7 +118,7 @@ export class Story {
     for (const { id, state, fencingToken } of after.holders) {
       if (state !== 'provisional' || before.holders.some((holder) => holder.id === id)) continue;
       const who = this.host.ownerOf(id) ?? 'another process';
-      const grant = `Redis gives ${name} to ${who} with token ${this.host.rankOf(fencingToken)}`;
+      const grant = `Redis gives ${name} to ${who} with token ${this.host.rankOf(fencingToken!)}`;
       if (this.toLose > 0) {
         this.toLose--;
         this.tell(`${grant}, but the message is lost. ${who} finds out when it asks again.`, 'warn');
@@ -136,7 +136,7 @@ export class Story {
   leaseEnds(name: string, snapshot: LockSnapshot): void {
     const open = this.spans.filter(({ kind, key, to }) => kind === 'record' && key === name && to === undefined);
     for (const span of open) {
-      if (snapshot.holders.some(({ fencingToken }) => this.host.rankOf(fencingToken) === span.token)) continue;
+      if (snapshot.holders.some(({ fencingToken }) => this.host.rankOf(fencingToken!) === span.token)) continue;
       this.ends.set(name, `the lease of ${span.who} has ended`);
       this.tell(`The lease of ${span.who} ends: Redis forgets token ${span.token}.`, 'warn');
     }
@@ -191,12 +191,12 @@ export class Story {
 
   private record(name: string, { holders }: LockSnapshot): void {
     const now = this.host.now();
-    const ranks = new Set(holders.map(({ fencingToken }) => this.host.rankOf(fencingToken)));
+    const ranks = new Set(holders.map(({ fencingToken }) => this.host.rankOf(fencingToken!)));
     for (const span of this.spans)
       if (span.kind === 'record' && span.key === name && span.to === undefined && !ranks.has(span.token!))
         span.to = now;
     for (const { id, fencingToken } of holders) {
-      const token = this.host.rankOf(fencingToken);
+      const token = this.host.rankOf(fencingToken!);
       const isKnown = this.spans.some(
         (span) => span.kind === 'record' && span.key === name && span.to === undefined && span.token === token,
       );

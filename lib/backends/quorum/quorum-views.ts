@@ -46,7 +46,7 @@ export class QuorumViews {
     const { majority } = this;
     const seen = await this.look(name, 0);
     const named = [...votesByCandidate(seen)].filter(([claim, votes]) =>
-      holders.some((ref) => ref.id === claim && isElectedBy(ref.fencingToken, votes, majority)),
+      holders.some((ref) => ref.id === claim && isElectedBy(ref.fencingToken!, votes, majority)),
     );
     const votes = named.flatMap(([, won]) => won);
     const nodes = this.nodes.filter((node) => votes.some((vote) => vote.node === node));
@@ -117,7 +117,7 @@ function votesByCandidate(
 
 /** True when a holder can have this token by these votes: it is the largest of a majority of them. */
 function isElectedBy(token: number, votes: readonly SeenVote[], majority: number): boolean {
-  const tokens = votes.map(({ holder }) => holder.fencingToken);
+  const tokens = votes.map(({ holder }) => holder.fencingToken!);
   return tokens.includes(token) && tokens.filter((one) => one <= token).length >= majority;
 }
 
@@ -127,8 +127,8 @@ function holderOf(claim: string, votes: readonly SeenVote[], majority: number): 
   const reached = (values: number[]): number => reachedBy(values, majority);
   return {
     id: claim,
-    fencingToken: Math.max(...holders.map(({ fencingToken }) => fencingToken)),
-    heldFor: reached(holders.map(({ heldFor }) => heldFor)),
+    fencingToken: Math.max(...holders.map(({ fencingToken }) => fencingToken!)),
+    heldFor: reached(holders.map(({ heldFor }) => heldFor!)),
     leaseLeft: reached(holders.map(({ leaseLeft }) => leaseLeft)),
     state: inState('kept') >= majority ? 'kept' : inState('held') >= majority ? 'held' : 'provisional',
     permits: 1,

@@ -104,9 +104,9 @@ export class VoteCount {
       if (votes.length < majority) continue;
       return {
         id,
-        fencingToken: Math.max(...votes.map(({ fencingToken }) => fencingToken)),
+        fencingToken: Math.max(...votes.map(({ fencingToken }) => fencingToken!)),
         heldFor: reachedBy(
-          votes.map(({ heldFor }) => heldFor),
+          votes.map(({ heldFor }) => heldFor!),
           majority,
         ),
       };

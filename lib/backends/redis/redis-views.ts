@@ -30,7 +30,7 @@ export class RedisViews {
 
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const keys = this.keys.forScript([{ name }]);
-    const named = holders.flatMap(({ id: claim, fencingToken }) => [claim, fencingToken]);
+    const named = holders.flatMap(({ id: claim, fencingToken }) => [claim, fencingToken ?? '-']);
     const args = [this.keys.channelsFor([{ name }]), ...named];
     return commandFor(this.connection, 'revoke', name, keys, () => args, decodeRevoke, this.deadline);
   }

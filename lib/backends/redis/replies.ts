@@ -79,7 +79,7 @@ export type AcquireAnswer =
     }
   | { readonly status: 'mismatch'; readonly held: LockKind };
 
-const refusal = /^(?:contended (\d+)|queued (\d+) (listening|polling))(?: (\S+) (\d+) (\d+))?$/;
+const refusal = /^(?:contended (\d+)|queued (\d+) (listening|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
 
 /** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
@@ -106,7 +106,7 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       const [, contended, queued, standing, id, token, heldFor] = refusal.exec(String(reply)) ?? [];
       const rest = contended ?? queued;
       if (rest === undefined) break;
-      const holder = id === undefined ? undefined : { id, fencingToken: Number(token), heldFor: Number(heldFor) };
+      const holder = id === undefined ? undefined : holderIn(id, known(token!), known(heldFor!), Number(rest));
       if (contended !== undefined) return { status: 'contended', rest: Number(rest), holder };
       return { status: 'queued', rest: Number(rest), listening: standing === 'listening', holder };
     }
@@ -115,6 +115,18 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
   }
   throw new UnexpectedReply('acquire', reply);
 }
+
+/** '-' stands for what a server does not have. */
+const known = (text: string): number | undefined => (text === '-' ? undefined : Number(text));
+
+/** The rest of its lease tells about a holder whose grant is not known. @param rest ms */
+const holderIn = (
+  id: string,
+  fencingToken: number | undefined,
+  heldFor: number | undefined,
+  rest: number,
+): PresentHolder =>
+  heldFor === undefined ? { id, fencingToken, heldFor, leaseLeft: rest } : { id, fencingToken, heldFor };
 
 /** True when the acquire script granted the lock to the claim. */
 export function isGrant(reply: unknown): boolean {
@@ -163,7 +175,7 @@ export function decodeReports(reply: unknown): ActivityReports {
 type HolderReply = [
   claim: string,
   token: string,
-  age: number,
+  age: number | '-',
   rest: number,
   state: 'full' | 'provisional' | 'kept',
   permits: number,
@@ -189,14 +201,14 @@ export function decodeInspect(reply: unknown): LockSnapshot {
       .map(([claim, token, age, leaseLeft, state, permits]) => {
         return {
           id: claim,
-          fencingToken: Number(token),
-          heldFor: age / 1000,
+          fencingToken: known(token),
+          heldFor: age === '-' ? undefined : age / 1000,
           leaseLeft,
           state: stateOf(state),
           permits,
         };
       })
-      .sort((one, other) => one.fencingToken - other.fencingToken),
+      .sort((one, other) => (one.fencingToken ?? 0) - (other.fencingToken ?? 0)),
     waiters: waiters
       .map(([claim, age, wanted, permits, reachable]) => {
         return { id: claim, waited: age / 1000, kind: wanted, permits, reachable: reachable === 1 };

@@ -56,7 +56,7 @@ export async function readLock(connection, name) {
   return /** @type {LockInfo} */ (await ask('api/lock?' + query({ connection, name })));
 }
 
-/** @param {{ connection: string | undefined, name: string, typed: string, fencingToken: number, reason: string }} release */
+/** @param {{ connection: string | undefined, name: string, typed: string, fencingToken: number | undefined, client: string, reason: string }} release */
 export async function sendRelease(release) {
   const headers = { 'content-type': 'application/json', 'x-lock-console': '1' };
   await ask('api/release', { method: 'POST', headers, body: JSON.stringify(release) });

@@ -13,7 +13,7 @@ import {
   write,
   writeOrHide,
 } from './dom.js';
-import { callerOf, processOf } from './parties.js';
+import { callerOf, holderOf, processOf } from './parties.js';
 
 /** @typedef {import('../../core/lock-info.js').LockInfo} LockInfo */
 /** @typedef {LockInfo['holders'][number]} Holder */
@@ -38,14 +38,17 @@ const refusals = {
   reason: 'The reason is missing, or too long.',
 };
 
+/** @param {Pick<Holder, 'client' | 'fencingToken'>} holder */
+const idOf = ({ client, fencingToken }) => client + ' ' + fencingToken;
+
 /** The sheet with one lock, and the form that releases it. */
 export class LockSheet {
-  /** @param {{ connection: () => string | undefined, canRelease: () => boolean, leaseOf: (token: number) => number | undefined, say: (text: string) => void }} host */
+  /** @param {{ connection: () => string | undefined, canRelease: () => boolean, leaseOf: (token: number | undefined) => number | undefined, say: (text: string) => void }} host */
   constructor(host) {
     this.host = host;
     /** @type {string | undefined} */
     this.name = undefined;
-    /** Longest lease that was seen of each grant: what a full bar is. @type {Map<number, number>} */
+    /** Longest lease that was seen of each grant: what a full bar is. @type {Map<string, number>} */
     this.leases = new Map();
     /** @type {Holder | undefined} */
     this.condemned = undefined;
@@ -111,10 +114,10 @@ export class LockSheet {
     sync(
       byId('holders'),
       holders,
-      ({ client, fencingToken }) => client + ' ' + fencingToken,
+      idOf,
       () => {
         const card = fromTemplate('holder-card');
-        part(card, 'release').addEventListener('click', () => this.condemn(Number(card.dataset['token'])));
+        part(card, 'release').addEventListener('click', () => this.condemn(card.dataset['holder']));
         return card;
       },
       (card, holder) => this.showHolder(card, holder),
@@ -143,15 +146,16 @@ export class LockSheet {
   /** @param {HTMLElement} card @param {Holder} holder */
   showHolder(card, holder) {
     const { fencingToken, leaseLeft, state, permits, trace } = holder;
-    card.dataset['token'] = String(fencingToken);
-    write(part(card, 'who'), callerOf(holder));
+    const id = (card.dataset['holder'] = idOf(holder));
+    write(part(card, 'who'), holderOf(holder));
     write(part(card, 'where'), processOf(holder));
     const states = { held: '', provisional: 'not confirmed yet', kept: 'kept by minHold' };
     writeOrHide(part(card, 'state'), states[state]);
-    runTime(part(card, 'held'), holder.heldFor);
+    part(card, 'held-fact').hidden = holder.heldFor === undefined;
+    runTime(part(card, 'held'), holder.heldFor ?? 0);
     // Redis has the end of a lease only. Its length: as the holder told it, else the most that was seen.
-    const seen = Math.max(this.leases.get(fencingToken) ?? this.host.leaseOf(fencingToken) ?? 0, leaseLeft);
-    this.leases.set(fencingToken, seen);
+    const seen = Math.max(this.leases.get(id) ?? this.host.leaseOf(fencingToken) ?? 0, leaseLeft);
+    this.leases.set(id, seen);
     const since = performance.now();
     run(part(card, 'left'), () => {
       const left = Math.max(0, leaseLeft - (performance.now() - since));
@@ -159,22 +163,23 @@ export class LockSheet {
       fill(part(card, 'bar'), left / seen);
       part(card, 'bar').classList.toggle('low', left < seen / 6);
     });
+    part(card, 'token-fact').hidden = fencingToken === undefined;
     write(part(card, 'token'), String(fencingToken));
     part(card, 'permits-fact').hidden = permits === 1;
     write(part(card, 'permits'), String(permits));
     part(card, 'trace-fact').hidden = trace === undefined;
     write(part(card, 'trace'), trace ?? '');
-    part(card, 'release').hidden = !this.host.canRelease() || fencingToken <= 0;
+    part(card, 'release').hidden = !this.host.canRelease() || (fencingToken ?? 1) <= 0;
   }
 
-  /** Asks before it releases. @param {number} token */
-  condemn(token) {
-    const holder = this.holders?.find(({ fencingToken }) => fencingToken === token);
+  /** Asks before it releases. @param {string | undefined} id */
+  condemn(id) {
+    const holder = this.holders?.find((one) => idOf(one) === id);
     if (!holder || this.name === undefined) return;
     this.condemned = holder;
     write(byId('release-name'), this.name);
-    write(byId('release-holder'), callerOf(holder) + ', ' + processOf(holder));
-    write(byId('release-token'), String(token));
+    write(byId('release-holder'), holderOf(holder) + ', ' + processOf(holder));
+    write(byId('release-token'), holder.fencingToken === undefined ? 'none' : String(holder.fencingToken));
     writeOrHide(byId('release-notice'), '');
     this.typed.value = '';
     this.reason.value = '';
@@ -193,10 +198,10 @@ export class LockSheet {
     const { name, condemned } = this;
     if (name === undefined || !condemned) return;
     this.submit.disabled = true;
-    const { fencingToken } = condemned;
+    const { fencingToken, client } = condemned;
     const reason = this.reason.value;
     try {
-      await sendRelease({ connection: this.host.connection(), name, typed: name, fencingToken, reason });
+      await sendRelease({ connection: this.host.connection(), name, typed: name, fencingToken, client, reason });
       this.box.close();
       this.host.say('The lock was released.');
     } catch (error) {

@@ -12,7 +12,7 @@ import {
   write,
   writeOrHide,
 } from './dom.js';
-import { callerOf, processOf } from './parties.js';
+import { callerOf, holderOf, processOf } from './parties.js';
 
 /** @typedef {import('../console.reader.js').ConsoleView & { connections: string[], canRelease: boolean }} View */
 /** @typedef {View['contended'][number]} Contended */
@@ -81,10 +81,10 @@ function showContended({ contended, moreContended }, open) {
       const { key, kind, holder, callers } = lock;
       nameLock(row, key);
       writeOrHide(part(row, 'kind'), kind === 'exclusive' ? '' : kind);
-      write(part(row, 'who'), holder ? callerOf(holder) : 'not known yet');
+      write(part(row, 'who'), holder ? holderOf(holder) : 'not known yet');
       write(part(row, 'where'), holder ? processOf(holder) : '');
-      part(row, 'held').hidden = !holder;
-      if (holder) runTime(part(row, 'held'), holder.heldFor, 1, 'for ');
+      part(row, 'held').hidden = holder?.heldFor === undefined;
+      if (holder?.heldFor !== undefined) runTime(part(row, 'held'), holder.heldFor, 1, 'for ');
       showChips(part(row, 'chips'), lock);
       runTime(part(row, 'longest'), lock.longest);
       fill(part(row, 'gauge'), lock.longest / longest);

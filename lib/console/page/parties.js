@@ -11,6 +11,12 @@ export function callerOf({ method, label }) {
   return words.filter((word) => word !== '').join(' ');
 }
 
+/**
+ * The caller; of one that locks with Redisson nothing is known but its field.
+ * @param {Party & { fencingToken?: number | undefined }} holder
+ */
+export const holderOf = (holder) => (holder.fencingToken === undefined ? 'Redisson' : callerOf(holder));
+
 /** @param {Party} party */
 export function processOf({ client, host, pid }) {
   return host === undefined ? 'client ' + client : host + ' · ' + pid;

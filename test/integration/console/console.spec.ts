@@ -92,7 +92,7 @@ class Console {
   }
 
   async token(name: string): Promise<number> {
-    return (await this.locks.inspect(name)).holders[0]!.fencingToken;
+    return (await this.locks.inspect(name)).holders[0]!.fencingToken!;
   }
 }
 
@@ -242,6 +242,20 @@ describe.each(adapters)('a console on %s', (_, adapter) => {
     expect((await next).isHeld).toBe(true);
     const line = warn.mock.calls.map(([text]) => String(text)).find((text) => text.includes(name))!;
     for (const part of ['ann@example.com', 'it hangs']) expect(line).toContain(part);
+  });
+
+  it('releases by the client of a holder without a token, from this client alone; without token and client nothing', async () => {
+    const { release, console } = bound(await open(adapter, { forceRelease }));
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const name = unique();
+    const lock = await console.locks.acquire(name);
+    const { client } = (await console.locks.inspect(name)).holders[0]!;
+    const fields = { name, typed: name, reason: 'x' };
+    expect((await release(fields)).json).toEqual({ error: 'reason' });
+    expect((await release({ ...fields, client: 'other' })).json).toEqual({ error: 'changed' });
+    expect(lock.isHeld).toBe(true);
+    expect((await release({ ...fields, client })).json).toEqual({ released: true });
+    expect(lock.isHeld).toBe(false);
   });
 
   it('shows the lock as it is after the release, not as it was asked a moment before', async () => {

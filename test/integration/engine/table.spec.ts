@@ -136,7 +136,7 @@ class Side {
     }
     if (step.what === 'leave' || step.what === 'revoke') {
       const [backend, name] = [this.parties[0]!.backend, this.names[step.name]!];
-      const holders = [...(await backend.inspect!(name, 0)).holders].sort((a, b) => a.fencingToken - b.fencingToken);
+      const holders = [...(await backend.inspect!(name, 0)).holders].sort((a, b) => a.fencingToken! - b.fencingToken!);
       if (step.what === 'leave') return holders[0] && backend.release({ name, id: holders[0].id });
       const revoked = await backend.revoke!(name, holders);
       return revoked.map((claim) => this.numberOf(claim)).toSorted((a, b) => a - b);
@@ -191,7 +191,7 @@ class Side {
           kind,
           limit,
           holders: [...holders]
-            .sort((a, b) => a.fencingToken - b.fencingToken)
+            .sort((a, b) => a.fencingToken! - b.fencingToken!)
             .map(({ id: claim, state, permits }) => ({ claim: this.numberOf(claim), state, permits })),
           waiters: waiters.map(({ id: claim, kind, permits }) => ({ claim: this.numberOf(claim), kind, permits })),
         };

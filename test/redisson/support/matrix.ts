@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, sharingPeer, watchdog } from './peer.js';
@@ -134,6 +134,32 @@ export function matrix(open: () => Promise<PeerProgram>): void {
       await java.run('a', 'unlock', 'plain', name);
     });
 
+    it('a caller that did not get a lock of Java learns its field and the rest of its lease, and no token or time', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name);
+      const field = await java.run('a', 'field', 'plain', name);
+      expect(field.startsWith(`${java.id}:`)).toBe(true);
+      const refused = { holder: { client: field, host: undefined, fencingToken: undefined, heldFor: undefined } };
+      for (const [wait, code] of [
+        [0, 'LOCK_CONTENDED'],
+        [150, 'LOCK_WAIT_TIMEOUT'],
+      ] as const) {
+        const error = (await client.acquire(name, { wait }).catch((reason: unknown) => reason)) as LockNotAcquiredError;
+        expect(error).toMatchObject({ code, ...refused });
+        expect(error.retryAfter).toBeGreaterThan(0);
+        expect(error.retryAfter).toBeLessThanOrEqual(watchdog);
+        expect(error.message).toContain(`held by client ${field}, whose lease ends in ${error.retryAfter} ms`);
+      }
+      const { kind, holders } = await client.inspect(name);
+      expect({ kind, holders }).toEqual({
+        kind: 'exclusive',
+        holders: [
+          expect.objectContaining({ client: field, fencingToken: undefined, heldFor: undefined, state: 'held' }),
+        ],
+      });
+      await java.run('a', 'unlock', 'plain', name);
+    });
+
     // Row 17
     it.each(['read', 'write'])('a name that Java uses as a %s lock is refused', async (kind) => {
       const name = unique();
@@ -207,14 +233,11 @@ export function matrix(open: () => Promise<PeerProgram>): void {
     it('a forced release here takes a lock from its holder in Java, and wakes the next', async () => {
       const name = unique();
       await java.run('a', 'lock', 'plain', name);
-      const field = await java.run('a', 'field', 'plain', name);
-      const { holders, kind } = await client.inspect(name);
-      expect(kind).toBe('exclusive');
-      expect(holders).toHaveLength(1);
-      expect(field.startsWith(java.id)).toBe(true);
+      const holder = await java.run('a', 'field', 'plain', name);
       const waiting = java.run('b', 'lock', 'plain', name);
       await listened(name);
-      await client.forceRelease(name);
+      expect(await client.forceRelease(name, { client: `${java.id}:0` })).toBe(false);
+      expect(await client.forceRelease(name, { client: holder, reason: 'a ghost' })).toBe(true);
       expect(await waiting).toBe('held');
       expect(await java.run('a', 'unlock', 'plain', name)).toBe('!IllegalMonitorStateException');
       await java.run('b', 'unlock', 'plain', name);

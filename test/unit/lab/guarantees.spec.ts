@@ -40,7 +40,7 @@ describe('a check of the simulator', () => {
   it('G1 finds a second holder', async () => {
     const lab = await started('A');
     const [holder] = recordOf(lab).holders;
-    const second = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken + 1 };
+    const second = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken! + 1 };
     step(lab, { before: recordOf(lab), after: { ...recordOf(lab), holders: [holder!, second] } });
     expect(broken(lab)).toEqual(['G1']);
   });
@@ -65,7 +65,7 @@ describe('a check of the simulator', () => {
     const lab = await started('A', 'B');
     const before = { ...recordOf(lab), holders: [] };
     const [holder] = recordOf(lab).holders;
-    const newcomer = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken + 1 };
+    const newcomer = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken! + 1 };
     step(lab, { before, after: { ...before, holders: [newcomer] } });
     expect(broken(lab)).toEqual(['G4']);
   });

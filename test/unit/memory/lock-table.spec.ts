@@ -48,7 +48,7 @@ describe('the lock table in memory', () => {
 
   it('moves no hold that was released and is only kept by minHold', () => {
     ask('a:0');
-    const [{ fencingToken } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
+    const [{ fencingToken = 0 } = {}] = table.snapshot(name, 0).holders;
     table.release(name, 'a:0', 5_000);
     const adoption = { name, id: 'b:0', from: 'a:0', fencingToken, lease: 20_000, giveUpAt: 0 };
     expect(['gone', 'taken']).toContain(table.adopt(adoption));
@@ -57,7 +57,7 @@ describe('the lock table in memory', () => {
 
   it('moves a hold with a later token of its block, and returns the same for a repeated move', () => {
     ask('a:0');
-    const [{ fencingToken: token } = { fencingToken: 0 }] = table.snapshot(name, 0).holders;
+    const [{ fencingToken: token = 0 } = {}] = table.snapshot(name, 0).holders;
     table.renew({ name, id: 'a:0', fencingToken: token, lease: 20_000, reserve: 0, least: token + 5 });
     const adoption = { name, id: 'b:0', from: 'a:0', fencingToken: token + 2, lease: 20_000, giveUpAt: 0 };
     for (let times = 0; times < 2; times++) expect(table.adopt(adoption)).toEqual({ rest: 20_000 });

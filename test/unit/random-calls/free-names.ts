@@ -48,7 +48,7 @@ export class FreeNames {
     seen.until = Math.max(now, ...holders.map(({ leaseLeft }) => now + leaseLeft));
     for (const holder of holders) {
       this.lookAtSilent(name, holder, now);
-      if (holder.fencingToken <= this.oldTokens)
+      if (holder.fencingToken! <= this.oldTokens)
         this.broke(`${name} was granted with a smaller token than before the restart`);
     }
   }
@@ -111,7 +111,7 @@ export class FreeNames {
 
   /** A silent process costs the others one claim window. */
   private lookAtSilent(name: string, holder: HolderSnapshot, now: number): void {
-    const { id: claim, fencingToken, state, leaseLeft, heldFor } = holder;
+    const { id: claim, fencingToken = 0, state, leaseLeft, heldFor = 0 } = holder;
     if (state !== 'provisional') return;
     const process = this.processes.find(({ clientId }) => claim.startsWith(`${clientId}:`));
     if (!process?.clock.isStopped || now - heldFor < process.clock.silentSince) return;

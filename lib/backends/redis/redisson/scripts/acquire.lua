@@ -13,7 +13,7 @@ REPLY {now µs, then for each claim one of
         'granted <token> <lease ms> <last reserved token> <1 when others wait, else 0>'
         'contended <rest of the holder's lease in ms><holder>'
         'queued <ms> <listening | polling><holder>'     polling: the server knows of no subscription of this client
-            holder: ' <claim> <token> <ms since the grant>'; empty for a holder of Redisson
+            holder: ' <claim> <token> <ms since the grant>'; for a holder of Redisson ' <field> - -'; '-' for a time that is not known
         'mismatch shared'                               the name is a read or write lock of Redisson
         'failed <error>'                                nothing was granted to this claim
       } or {now µs, 'late'}
@@ -38,10 +38,11 @@ end
 
 local function described(field)
   local claim, token = read(field)
-  if not claim or fenced then
-    return ''
+  if not claim then
+    return string.find(field, '^%S+$') and ' ' .. field .. ' - -' or ''
   end
-  return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. digits(math.max(0, math.floor((now - token) / 1000)))
+  local age = age_of(token)
+  return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. (age == '-' and age or digits(math.floor(age / 1000)))
 end
 
 local function ask(claim, lease, reserve, patience)

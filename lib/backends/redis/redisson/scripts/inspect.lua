@@ -5,7 +5,7 @@ KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
 ARGV  1 not used
       2 terms of the lock (includes/lock.lua)
 REPLY {kind, or '' when the lock is free, 0,
-       holders: {claim, or the field of Redisson; token, or 0; µs since its grant, or 0; rest of its lease in ms, full | kept, 1} each,
+       holders: {claim, or the field of Redisson; token; µs since its grant; rest of its lease in ms, full | kept, 1} each, '-' for what is not known,
        {}} or 'failed <error>'
 INVARIANT  Changes nothing.
 ]]
@@ -18,8 +18,8 @@ local function inspect()
   for _, field in ipairs(redis.call('HKEYS', lock_key)) do
     local claim, token, kept = read(field)
     if field ~= 'mode' then
-      local age = claim and not fenced and math.max(0, now - token) or 0
-      holders[#holders + 1] = {claim or field, digits(token or 0), age, rest, kept and 'kept' or 'full', 1}
+      local age = claim and age_of(token) or '-'
+      holders[#holders + 1] = {claim or field, claim and digits(token) or '-', age, rest, kept and 'kept' or 'full', 1}
       kind = 'exclusive'
     end
   end

@@ -3,7 +3,7 @@ Takes a lock from holders that inspect.lua has returned, and wakes the waiters.
 
 KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
 ARGV  1 terms of the lock (includes/lock.lua)
-      2 and so on: two for each holder: claim, or the field of Redisson; its token, or 0
+      2 and so on: two for each holder: claim, or the field of Redisson; its token, or '-'
 REPLY the claims and fields that lost the lock; or 'failed <error>'
 INVARIANT  A holder that is not named keeps what it has. Sent again, or late, it takes nothing from later holders of ours.
 ]]
@@ -15,7 +15,7 @@ local function revoke()
   for named = 2, #ARGV, 2 do
     for _, field in ipairs(redis.call('HKEYS', lock_key)) do
       local claim, token = read(field)
-      if field ~= 'mode' and (claim or field) == ARGV[named] and (token or 0) == tonumber(ARGV[named + 1]) then
+      if field ~= 'mode' and (claim or field) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
         drop(field)
         dropped[#dropped + 1] = ARGV[named]
       end

@@ -55,6 +55,11 @@ local function read(field)
   end
 end
 
+-- µs since the grant, by a token of ours: the server's time. '-' for a token of Redisson's counter, which counts from 1.
+local function age_of(token)
+  return token > 1e15 and math.max(0, now - token) or '-'
+end
+
 local function field_of(claim, token)
   return claim .. '@' .. digits(token)
 end
