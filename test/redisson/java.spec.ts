@@ -1,7 +1,8 @@
 import { describe, it } from '@jest/globals';
-import { javaPeer, redissonVersions, whyNoJava } from './support/java.js';
+import { javaPeer, newestRedisson, redissonVersions, whyNoJava } from './support/java.js';
 import { faults } from './support/faults.js';
 import { matrix } from './support/matrix.js';
+import { migration } from './support/migration.js';
 import { observations } from './support/observations.js';
 
 const missing = whyNoJava();
@@ -12,6 +13,8 @@ if (missing === undefined)
     describe('beside this library', () => {
       matrix(() => javaPeer(version));
       faults(() => javaPeer(version));
+      // The others have the same format.
+      if (version === newestRedisson) migration(() => javaPeer(version));
     });
   });
 else it.skip(`Redisson itself is not tested: ${missing}`, () => undefined);

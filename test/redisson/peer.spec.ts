@@ -1,6 +1,7 @@
 import { describe } from '@jest/globals';
 import { faults } from './support/faults.js';
 import { matrix } from './support/matrix.js';
+import { migration } from './support/migration.js';
 import { observations } from './support/observations.js';
 import { typescriptPeer } from './support/peer.js';
 
@@ -11,4 +12,5 @@ describe('the peer in TypeScript', () => {
 describe('this library beside the peer in TypeScript', () => {
   matrix(async () => typescriptPeer);
   faults(async () => typescriptPeer);
+  migration(async () => typescriptPeer);
 });
