@@ -24,7 +24,7 @@ export interface LockConnectionOptions extends LockDefaults {
   quorum?: RedisLockQuorumOptions | undefined;
   /**
    * Locks in the format of Redisson's RLock: with `redis`, services in Java (`redisson.getLock(name)`) and this application exclude and wake
-   * each other. `keyPrefix` is empty then, unless it is set. Exclusive locks only; not together with `cluster`, `quorum` or `replicas`.
+   * each other. `keyPrefix` is empty then, unless it is set. Exclusive locks only; not together with `cluster` or `quorum`.
    * @default the library's own format, which has more
    */
   redisson?: boolean | RedissonOptions | undefined;

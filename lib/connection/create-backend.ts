@@ -38,7 +38,7 @@ export function createBackend(
   if (backend) return backend;
   const shared = { keyPrefix, poll, log, observes };
   if (cluster) return new rare.ClusterBackend!({ ...shared, commandTimeout, cluster });
-  if (redisson) return new rare.RedissonBackend!({ ...shared, ...redisson, commandTimeout, redis });
+  if (redisson) return new rare.RedissonBackend!({ ...shared, ...redisson, commandTimeout, redis, replicas });
   if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
   const { nodes, nodeTimeout, restartGuard } = quorum;
   const node = { uptime: restartGuard !== 0 };

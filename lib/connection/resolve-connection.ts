@@ -151,7 +151,7 @@ function clusterIn({ redis, cluster, quorum, replicas }: Given): Cluster | Redis
 
 function resolveRedisson(given: Given): ResolvedRedissonOptions | undefined {
   if (given.redisson === undefined || given.redisson === false) return undefined;
-  for (const option of ['quorum', 'cluster', 'replicas'] as const)
+  for (const option of ['quorum', 'cluster'] as const)
     if (given[option] !== undefined) throw refusals.redissonAnd(option);
   if (isCluster(given.redis)) throw refusals.redissonAnd('cluster');
   if (given.redisson === true) return { tokens: 'own' };

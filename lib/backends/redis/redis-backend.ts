@@ -21,8 +21,9 @@ import type {
 } from '../../core/lock-backend.js';
 import type { LockFinding } from '../../core/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
-import { adopt } from './adoption.js';
 import { refusals } from '../../core/refusals.js';
+import type { LockError } from '../../errors/lock-errors.js';
+import { adopt } from './adoption.js';
 import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { examineMessages, examineSettings } from './examination.js';
@@ -70,11 +71,13 @@ export interface RedisBackendOptions {
 export interface RedisDialect {
   keys(prefix: string): KeySpace;
   /** @param patience ms after which a waiter that did not ask again counts as dead */
-  calls(connection: CommandConnection, patience: number): CallBatches;
+  calls(connection: CommandConnection, patience: number, replicas: ReplicaConfirmation | undefined): CallBatches;
   /** @param connect makes a connection, not opened yet */
   listener(connect: () => Redis, clientId: string, patience: number, events: ListenerEvents): Listener;
   /** Subscribes to a channel, as a listener does. */
   subscribe(redis: Redis, channel: string): Promise<unknown>;
+  /** The error for a name that is used in another way. @default it is of another kind of this library */
+  mismatch?(name: string, held: string): LockError;
   /** The connection to a node of a cluster is lost: another server may take its place. */
   wentDown?(): void;
   /** @default the library's own */
@@ -128,7 +131,7 @@ export class RedisBackend implements LockBackend {
     );
     this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
-      dialect?.calls(this.connection, this.patience) ??
+      dialect?.calls(this.connection, this.patience, this.replicas) ??
       new CallBatches(this.connection, this.keys, this.patience, this.replicas);
     this.views = new RedisViews(this.connection, this.keys, options.node ? 0 : this.commandTimeout);
   }
@@ -231,7 +234,7 @@ export class RedisBackend implements LockBackend {
         request,
         answered: (reply, sentAt) => {
           const answer = decodeAcquire(reply, request, sentAt);
-          if (answer.status === 'mismatch') reject(refusals.kindMismatch(request.name, request.kind, answer.held));
+          if (answer.status === 'mismatch') reject(this.mismatch(request, answer.held));
           else resolve(answer.status === 'queued' ? this.queued(request, sentAt, answer) : answer);
         },
         failed: (error, sentAt) => {
@@ -239,6 +242,10 @@ export class RedisBackend implements LockBackend {
         },
       });
     });
+  }
+
+  private mismatch({ name, kind }: AcquireRequest, held: string): LockError {
+    return this.dialect?.mismatch?.(name, held) ?? refusals.kindMismatch(name, kind, held);
   }
 
   private giveBack(claim: ReleaseRequest, mayLoad: boolean): Promise<ReleaseReply> {

@@ -77,7 +77,8 @@ export type AcquireAnswer =
       readonly listening: boolean;
       readonly holder: PresentHolder | undefined;
     }
-  | { readonly status: 'mismatch'; readonly held: LockKind };
+  /** `held`: a kind, or of another program's lock a word. */
+  | { readonly status: 'mismatch'; readonly held: string };
 
 const refusal = /^(?:contended (\d+)|queued (\d+) (listening|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
 
@@ -111,7 +112,7 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       return { status: 'queued', rest: Number(rest), listening: standing === 'listening', holder };
     }
     case 'mismatch':
-      return { status: 'mismatch', held: words[1] as LockKind };
+      return { status: 'mismatch', held: words[1]! };
   }
   throw new UnexpectedReply('acquire', reply);
 }

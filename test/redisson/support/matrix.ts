@@ -164,8 +164,35 @@ export function matrix(open: () => Promise<PeerProgram>): void {
     it.each(['read', 'write'])('a name that Java uses as a %s lock is refused', async (kind) => {
       const name = unique();
       await java.run('a', 'lock', kind, name);
-      await expect(client.acquire(name, { wait: '1m' })).rejects.toMatchObject({ code: 'LOCK_KIND_MISMATCH' });
+      await expect(client.acquire(name, { wait: '1m' })).rejects.toMatchObject({
+        code: 'LOCK_KIND_MISMATCH',
+        message: expect.stringContaining('read or write lock'),
+      });
       await java.run('a', 'unlock', kind, name);
+    });
+
+    it('a name for which threads of Java wait as a fair lock is refused, held or free, until the last has left', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'fair', name);
+      const [waiting, times] = [java.run('b', 'lock', 'fair', name), `redisson_lock_timeout:{${name}}`];
+      await until(async () => (await redis.zcard(times)) === 1);
+      const refused = { code: 'LOCK_KIND_MISMATCH', message: expect.stringContaining('fair lock') };
+      await expect(client.acquire(name, { wait: '1m' })).rejects.toMatchObject(refused);
+      // What is left when the one that holds it has died.
+      const crashed = unique();
+      await redis.zadd(`redisson_lock_timeout:{${crashed}}`, Date.now() + 60_000, 'b');
+      await expect(client.acquire(crashed)).rejects.toMatchObject(refused);
+      await java.run('a', 'unlock', 'fair', name);
+      expect(await waiting).toBe('held');
+      await expect(client.acquire(name, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      await java.run('b', 'unlock', 'fair', name);
+      await (await client.acquire(name)).release();
+    });
+
+    it('a waiter of a fair lock that counts as gone in Java does not keep the lock from callers here', async () => {
+      const name = unique();
+      await redis.zadd(`redisson_lock_timeout:{${name}}`, Date.now() - 60_000, 'b');
+      await (await client.acquire(name, { wait: 0 })).release();
     });
 
     it.each([{ shared: true }, { limit: 2 }])('%p is refused with the reason', async (options) => {

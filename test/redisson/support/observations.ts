@@ -192,6 +192,22 @@ export function observations(open: () => Promise<PeerProgram>, version?: string)
       }
     });
 
+    it('a waiter of a fair lock stands in a sorted set, with the time when it counts as gone, until it has the lock', async () => {
+      const name = unique();
+      const times = `redisson_lock_timeout:{${name}}`;
+      await peer.run('a', 'lock', 'fair', name);
+      const waiting = peer.run('b', 'lock', 'fair', name);
+      await until(async () => (await redis.zcard(times)) === 1);
+      const [field] = await redis.zrange(times, '0', '-1');
+      const goneAt = await redis.zscore(times, field!);
+      expect(field!.startsWith(`${peer.id}:`)).toBe(true);
+      expect(Number(goneAt)).toBeGreaterThan(Date.now() + 60_000);
+      await peer.run('a', 'unlock', 'fair', name);
+      await waiting;
+      await until(async () => (await redis.exists(times)) === 0);
+      await peer.run('b', 'unlock', 'fair', name);
+    });
+
     it('a lock of several names is one lock for each', async () => {
       const [one, other] = [unique(), unique()];
       await peer.run('a', 'lock', 'multi', `${one},${other}`);

@@ -165,6 +165,7 @@ class Lock {
     if (wait <= 0) return undefined;
     const polls = this.kind === 'spin' || this.kind === 'fair';
     const entry = polls ? undefined : await Entry.join(this.channel);
+    if (this.kind === 'fair') await this.standInLine();
     try {
       for (;;) {
         [granted, number] = await this.take(lease);
@@ -177,7 +178,18 @@ class Lock {
       }
     } finally {
       await entry?.quit();
+      if (this.kind === 'fair') await this.leaveLine();
     }
+  }
+
+  /** Others see that it waits. It is served in no order: that is Redisson's own affair. */
+  private async standInLine(): Promise<void> {
+    const gone = Date.now() + (await this.rest()) + 300_000;
+    await redis.multi().zadd(this.times, gone, this.field).rpush(this.line, this.field).exec();
+  }
+
+  private async leaveLine(): Promise<void> {
+    await redis.multi().lrem(this.line, 0, this.field).zrem(this.times, this.field).exec();
   }
 
   async release(): Promise<boolean> {
@@ -199,6 +211,14 @@ class Lock {
   isHeld = async (): Promise<boolean> => (await redis.hexists(this.name, this.field)) === 1;
   count = async (): Promise<number> => Number((await redis.hget(this.name, this.field)) ?? 0);
   rest = (): Promise<number> => redis.pttl(this.name);
+
+  private get line(): string {
+    return `redisson_lock_queue:${tagged(this.name)}`;
+  }
+
+  private get times(): string {
+    return `redisson_lock_timeout:${tagged(this.name)}`;
+  }
 
   private get channel(): string {
     return this.kind === 'read' || this.kind === 'write'

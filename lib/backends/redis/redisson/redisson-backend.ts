@@ -24,7 +24,7 @@ import { redissonRefusals } from './redisson.messages.js';
 import { redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
 import { scripts } from './scripts.generated.js';
 
-export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'replicas' | 'node'> {
+export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'node'> {
   /** @default 'own' */
   tokens?: RedissonTokens;
 }
@@ -78,7 +78,9 @@ export class RedissonBackend implements LockBackend {
         scripts: { ...scripts, activity },
         keys: (prefix) =>
           (this.keys = redissonKeySpace(prefix, tokens, (name) => this.listener?.listensFor(name) ?? false)),
-        calls: (connection, patience) => new CallBatches(connection, this.keys, patience, undefined),
+        calls: (connection, patience, replicas) => new CallBatches(connection, this.keys, patience, replicas),
+        mismatch: (name, held) =>
+          held === 'fair' ? redissonRefusals.fairLock(name) : redissonRefusals.readWriteLock(name),
         listener: (connect, _clientId, _patience, events) =>
           (this.listener = new ChannelSubscriber(
             connect,

@@ -28,6 +28,7 @@ export function redissonKeySpace(
 ): RedissonKeySpace {
   const register = `${own}token-register`;
   const lockOf = (name: string): string => prefix + name;
+  const fairOf = (lock: string): string => `redisson_lock_timeout:${tagged(lock)}`;
   const channelsFor = (claims: ReadonlyArray<{ readonly name: string }>): string =>
     `PUBLISH ${channelPrefix} ${tokens} ${claims.map(({ name }) => (listensFor(name) ? '1' : '0')).join('')}`;
   return {
@@ -35,13 +36,13 @@ export function redissonKeySpace(
     forScript(claims) {
       const locks = claims.map(({ name }) => lockOf(name));
       const counters = tokens === 'fenced' ? locks.map((lock) => `redisson_lock_token:${tagged(lock)}`) : [];
-      return [register, ...locks, ...counters];
+      return [register, ...locks, ...locks.map(fairOf), ...counters];
     },
-    forRehearsal: (clientId) => ({
-      names: [register, `${prefix}${own}rehearsal:{${clientId}}`],
+    forRehearsal(clientId) {
+      const lock = `${prefix}${own}rehearsal:{${clientId}}`;
       // Without a counter: that key would stay for ever.
-      channels: `PUBLISH ${channelPrefix} own 0`,
-    }),
+      return { names: [register, lock, fairOf(lock)], channels: `PUBLISH ${channelPrefix} own 0` };
+    },
     recordsOf: (startsWith) => lockOf(startsWith),
     nameOf: (lock) => lock.slice(prefix.length),
     register,

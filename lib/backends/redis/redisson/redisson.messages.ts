@@ -1,5 +1,5 @@
 import { printable } from '../../../core/describe.js';
-import { LockConfigurationError } from '../../../errors/lock-errors.js';
+import { LockConfigurationError, LockKindMismatchError } from '../../../errors/lock-errors.js';
 
 /** Locks in Redisson's format (option `redisson`). */
 export const redissonRefusals = {
@@ -7,6 +7,20 @@ export const redissonRefusals = {
   onlyExclusive: (key: string, kind: string) =>
     new LockConfigurationError(
       `Lock ${printable(key)}: kind '${kind}' is not possible in Redisson's format (option redisson). Take an exclusive lock, or use a connection without redisson.`,
+      { key },
+    ),
+
+  /** A read or write lock takes no notice of the holder of an RLock, and its release deletes it. */
+  readWriteLock: (key: string) =>
+    new LockKindMismatchError(
+      `Lock ${printable(key)}: Redisson uses it as a read or write lock, which takes no notice of this lock. Give one of the two another name.`,
+      { key },
+    ),
+
+  /** Threads that wait for a fair lock have an order, and are not woken by the release of an RLock. */
+  fairLock: (key: string) =>
+    new LockKindMismatchError(
+      `Lock ${printable(key)}: threads of Java wait for it as a fair lock, and this library cannot take its place among them. Use getLock there, or another name here.`,
       { key },
     ),
 } as const;

@@ -2,7 +2,7 @@
 Requests the lock for each of some claims. Grants it when it is free, else rejects the claim, or tells it to wait for a message. No claim is
 in a queue: the first that asks after a release has the lock. Safe to send again: a claim that holds gets the same grant.
 
-KEYS  1 register, then the locks, then the counters (includes/lock.lua)
+KEYS  as in includes/lock.lua
 ARGV  1 latest server time in µs at which the sender still wants the reply
       2 terms of the locks (includes/lock.lua)
       3 not used
@@ -15,6 +15,7 @@ REPLY {now µs, then for each claim one of
         'queued <ms> <listening | polling><holder>'     polling: the server knows of no subscription of this client
             holder: ' <claim> <token> <ms since the grant>'; for a holder of Redisson ' <field> - -'; '-' for a time that is not known
         'mismatch shared'                               the name is a read or write lock of Redisson
+        'mismatch fair'                                 threads wait for it as a fair lock of Redisson
         'failed <error>'                                nothing was granted to this claim
       } or {now µs, 'late'}
 INVARIANT  At most one holder, whatever wrote it. The lock always has a lifetime. 'late' changed nothing.
@@ -45,10 +46,15 @@ local function described(field)
   return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. (age == '-' and age or digits(math.floor(age / 1000)))
 end
 
+-- Those waiters have an order, and listen to channels of their own.
+local function waits_for_fair_lock()
+  return redis.call('ZCOUNT', fair_key, now / 1000, '+inf') > 0
+end
+
 local function ask(claim, lease, reserve, patience)
   local fields = redis.call('HKEYS', lock_key)
   if not fields[1] then
-    return grant(claim, lease, reserve)
+    return waits_for_fair_lock() and 'mismatch fair' or grant(claim, lease, reserve)
   end
   local rest = redis.call('PTTL', lock_key)
   for _, field in ipairs(fields) do
@@ -60,6 +66,9 @@ local function ask(claim, lease, reserve, patience)
       redis.call('PEXPIRE', lock_key, rest < 0 and lease or rest)
       return 'granted ' .. digits(token) .. ' ' .. (rest < 0 and lease or rest) .. ' ' .. digits(reserve_here(token, reserve, 0)) .. ' ' .. others_wait()
     end
+  end
+  if waits_for_fair_lock() then
+    return 'mismatch fair'
   end
   if rest < 0 then
     rest = unknown_rest

@@ -1,7 +1,7 @@
 --[[
 Moves a hold to a claim of another client, with the same token. The lock is never free in between.
 
-KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
+KEYS  as in includes/lock.lua, for one lock
 ARGV  1 latest server time in µs at which the sender still wants the reply
       2 the claim that holds, 3 its token, or a later one of its block
       4 the claim that is to hold, 5 its lease in ms

@@ -1,7 +1,7 @@
 --[[
 Returns the holders of a lock: ours, and those of Redisson. Waiters leave no trace in Redis.
 
-KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
+KEYS  as in includes/lock.lua, for one lock
 ARGV  1 not used
       2 terms of the lock (includes/lock.lua)
 REPLY {kind, or '' when the lock is free, 0,

@@ -1,7 +1,7 @@
 --[[
 Ends claims that hold, and wakes the waiters.
 
-KEYS  1 register, then the locks, then the counters (includes/lock.lua)
+KEYS  as in includes/lock.lua
 ARGV  1 terms of the locks (includes/lock.lua)
       2 the claims, with a space between two
       3 for each of them the ms for which the lock stays taken after the release (minHold); left out when it is 0 for all

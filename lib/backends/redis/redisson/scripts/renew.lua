@@ -1,7 +1,7 @@
 --[[
 Extends leases, any number at once.
 
-KEYS  1 register, then the locks, then the counters (includes/lock.lua)
+KEYS  as in includes/lock.lua
 ARGV  1 for each hold '<claim> <token> <lease ms> <reserve> <least>', as for scripts/renew.lua of the native format
       2 terms of the locks (includes/lock.lua)
 REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <1 when others wait, else 0>'}

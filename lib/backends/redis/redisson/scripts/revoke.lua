@@ -1,7 +1,7 @@
 --[[
 Takes a lock from holders that inspect.lua has returned, and wakes the waiters.
 
-KEYS  1 register, 2 lock, 3 counter (includes/lock.lua)
+KEYS  as in includes/lock.lua, for one lock
 ARGV  1 terms of the lock (includes/lock.lua)
       2 and so on: two for each holder: claim, or the field of Redisson; its token, or '-'
 REPLY the claims and fields that lost the lock; or 'failed <error>'

@@ -6,16 +6,17 @@
 --           of Redisson: '<client>:<thread>'. A field `mode` makes it a read or write lock, which has other rules
 -- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it
 -- counter   string: the last token of the lock, where tokens are shared with Redisson's RFencedLock
--- KEYS are the register, then all locks, then, for shared tokens, all counters: each in the order of the claims.
+-- fair      sorted set: the waiters of Redisson's fair lock, each with the ms since 1970 from which on it counts as gone
+-- KEYS are the register, then all locks, all `fair`, and, for shared tokens, all counters: each in the order of the claims.
 -- `terms` is '<command that publishes> <prefix of the locks' channels> <own | fenced> <for each claim 1 when its client listens itself>'.
 local publish, channel_prefix, tokens, listening = string.match(terms, '^(%u+) (%S+) (%l+) (%d*)$')
 local fenced = tokens == 'fenced'
-local names = fenced and (#KEYS - 1) / 2 or #KEYS - 1
-local position, lock_key
+local names = #listening
+local position, lock_key, fair_key, counter_key
 
 -- Selects the name of the script's n-th claim: the functions below work on it.
 local function choose(n)
-  position, lock_key = n, KEYS[1 + n]
+  position, lock_key, fair_key, counter_key = n, KEYS[1 + n], KEYS[1 + names + n], KEYS[1 + 2 * names + n]
 end
 
 -- An error with one name (a foreign type on its key) does not affect the others.
@@ -85,6 +86,6 @@ local function covers(token, known)
   if token >= known then
     return token == known
   end
-  local last = tonumber(redis.call('GET', fenced and KEYS[1 + names + position] or KEYS[1]) or 0)
+  local last = tonumber(redis.call('GET', fenced and counter_key or KEYS[1]) or 0)
   return known <= (fenced and last or math.max(now, last))
 end

@@ -3,7 +3,7 @@
 -- Issues a token and reserves some behind it. Returns it, and the last one.
 local function issue_here(reserve)
   if fenced then
-    local last = redis.call('INCRBY', KEYS[1 + names + position], 1 + reserve)
+    local last = redis.call('INCRBY', counter_key, 1 + reserve)
     return last - reserve, last
   end
   local first, count = issue(1, 1 + reserve)
@@ -18,11 +18,10 @@ local function reserve_here(token, reserve, least)
   if not fenced then
     return reserve_behind(token, reserve, least)
   end
-  local counter = KEYS[1 + names + position]
-  local last = tonumber(redis.call('GET', counter) or 0)
+  local last = tonumber(redis.call('GET', counter_key) or 0)
   local top = math.max(least, token + reserve)
   if last < top then
-    redis.call('SET', counter, digits(top))
+    redis.call('SET', counter_key, digits(top))
   end
   return math.max(last, top)
 end
