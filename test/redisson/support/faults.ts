@@ -134,6 +134,30 @@ export function faults(open: () => Promise<PeerProgram>): void {
     }, 40_000);
   });
 
+  it('a lock that no replica confirms (replicas) is released and rejected: Java has it; one that is confirmed is held', async () => {
+    const server = await started(['--repl-diskless-sync-delay', '0']);
+    const replica = await started(['--replicaof', server.host, String(server.port)]);
+    const [java, redis] = [await javaAt(server.url), adminOf(server.url)];
+    const client = await clientAt(server.url, { replicas: { count: 1, timeout: 600 }, commandTimeout: '2s' });
+    const name = unique();
+    const caughtUp = (): Promise<void> =>
+      until(async () => (await redis.set('written', 'now', 'PX', 1000), (await redis.wait(1, 1000)) === 1));
+    await caughtUp();
+    replica.pause();
+    await expect(client.acquire(name, { wait: '15s', lease: '1h' })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      uncertain: false,
+      message: expect.stringContaining('0 of 1 replicas confirmed'),
+    });
+    expect(await java.run('a', 'try', 'plain', name)).toBe('held');
+    await java.run('a', 'unlock', 'plain', name);
+    replica.resume();
+    await caughtUp();
+    await using lock = await client.acquire(name, { lease: '1h' });
+    await lock.renew();
+    expect(await java.run('a', 'try', 'plain', name)).toBe('no');
+  }, 40_000);
+
   // Row 18
   it('behind Sentinel both exclude and wake each other, before and after a failover', async () => {
     const group = await SentinelGroup.start({ replicas: 1 });

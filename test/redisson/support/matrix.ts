@@ -294,6 +294,19 @@ export function matrix(open: () => Promise<PeerProgram>): void {
       await Promise.all(waiting);
     }, 40_000);
 
+    it("renewFrom: 'worker' keeps a lock from Java while the event loop of its holder is blocked beyond the lease", async () => {
+      const name = unique();
+      const node = await startNode({ renewFrom: 'worker' });
+      await node.run('a', 'lock', 'plain', name);
+      const waiting = java.ask('a', 'lock', 'plain', name);
+      await listened(name);
+      expect(await node.run('b', 'block', 'plain', name, 1.7 * watchdog)).toBe('ok');
+      const released = process.hrtime.bigint();
+      expect(await node.run('a', 'unlock', 'plain', name)).toBe('ok');
+      expect((await waiting).at).toBeGreaterThan(released);
+      await java.run('a', 'unlock', 'plain', name);
+    }, 40_000);
+
     // Row 6
     it('a lock whose holder in Java is killed is free here at the end of its lease', async () => {
       const name = unique();

@@ -50,6 +50,10 @@ async function run([, actor = '', verb = '', , name = '', ...numbers]: string[])
       return client.forceRelease(name);
     case 'held':
       return locks.at(-1)?.isHeld ?? false;
+    // block: the event loop, for so many ms
+    case 'block':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, first);
+      return 'ok';
     // lost: resolves when the signal of the lock aborts
     case 'lost': {
       const { signal } = locks.at(-1)!;

@@ -15,12 +15,13 @@ describe('the options of a connection for its worker', () => {
   it('are those of the application, as a copy that a thread can get', () => {
     const ca = Buffer.from('certificate');
     const redis = { host: 'h', port: 1, password: secret, sentinels: [{ host: 's' }], name: 'm', tls: { ca: [ca] } };
-    const copied = copy({ redis, keyPrefix: 'x:', commandTimeout: '2s', replicas: { count: 1, timeout: 50 } });
+    const more = { replicas: { count: 1, timeout: 50 }, redisson: { tokens: 'fenced' } } as const;
+    const copied = copy({ redis, keyPrefix: 'x:', commandTimeout: '2s', ...more });
     expect(structuredClone(copied)).toMatchObject({
       redis: { ...redis, tls: { ca: [new Uint8Array(ca)] } },
       keyPrefix: 'x:',
       commandTimeout: 2000,
-      replicas: { count: 1, timeout: 50 },
+      ...more,
     });
   });
 
