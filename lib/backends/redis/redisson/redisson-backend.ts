@@ -15,12 +15,12 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../../core/lock-backend.js';
-import type { LockFinding } from '../../../core/lock-finding.js';
+import type { LockFinding, LockFindingCode } from '../../../core/lock-finding.js';
 import { CallBatches } from '../call-batches.js';
 import { RedisBackend, type RedisBackendOptions } from '../redis-backend.js';
 import { scripts as native } from '../scripts.generated.js';
 import { ChannelSubscriber } from './channel-subscriber.js';
-import { redissonRefusals } from './redisson.messages.js';
+import { redissonFindings, redissonRefusals } from './redisson.messages.js';
 import { redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
 import { scripts } from './scripts.generated.js';
 
@@ -44,6 +44,8 @@ export const redissonCapabilities: BackendCapabilities = {
   queue: false,
 };
 
+const losesData: ReadonlySet<LockFindingCode> = new Set(['LOCK_DOCTOR_EVICTION', 'LOCK_DOCTOR_PERSISTENCE']);
+
 /**
  * For so long (ms) the next claim of this process leaves a lock to other processes that listen for it. Without a queue it would take the
  * lock again in the packet of its release, before any of them could ask.
@@ -63,6 +65,7 @@ export class RedissonBackend implements LockBackend {
   private readonly backend: RedisBackend;
   private keys!: RedissonKeySpace;
   private listener: ChannelSubscriber | undefined;
+  private readonly tokens: RedissonTokens;
   private events: LockBackendEvents | undefined;
   /** The claims that wait, by channel. */
   private readonly waiting = new Map<string, Map<string, AcquireRequest>>();
@@ -72,6 +75,7 @@ export class RedissonBackend implements LockBackend {
   private readonly yielded = new Map<string, number>();
 
   constructor({ tokens = 'own', ...options }: RedissonBackendOptions) {
+    this.tokens = tokens;
     this.backend = new RedisBackend(
       { ...options, keyPrefix: options.keyPrefix ?? '' },
       {
@@ -170,8 +174,10 @@ export class RedissonBackend implements LockBackend {
     return this.backend.reports(most);
   }
 
-  examine(): Promise<readonly LockFinding[]> {
-    return this.backend.examine();
+  async examine(): Promise<readonly LockFinding[]> {
+    const found = await this.backend.examine();
+    if (this.tokens === 'own') return found;
+    return found.map((finding) => (losesData.has(finding.code) ? redissonFindings.lostCounters(finding) : finding));
   }
 
   availability(): Array<[server: string, isAvailable: boolean]> {

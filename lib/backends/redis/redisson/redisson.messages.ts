@@ -1,4 +1,5 @@
 import { printable } from '../../../core/describe.js';
+import type { LockFinding } from '../../../core/lock-finding.js';
 import { LockConfigurationError, LockKindMismatchError } from '../../../errors/lock-errors.js';
 
 /** Locks in Redisson's format (option `redisson`). */
@@ -23,4 +24,16 @@ export const redissonRefusals = {
       `Lock ${printable(key)}: threads of Java wait for it as a fair lock, and this library cannot take its place among them. Use getLock there, or another name here.`,
       { key },
     ),
+} as const;
+
+/** Findings of the doctor about tokens that are counted by Redisson's counters (`redisson.tokens: 'fenced'`). */
+export const redissonFindings = {
+  /**
+   * Redis may lose the counters, as it may lose locks. Tokens of this library are made from the server's time instead, and go on. A warning,
+   * also where the loss of locks alone is a remark.
+   */
+  lostCounters: (found: LockFinding): LockFinding => ({
+    code: found.code,
+    message: `${found.message} The counters of fencing tokens can be lost, too, and begin again at 1 then (redisson.tokens 'fenced'): a resource would take an old holder for the newest one. Or set tokens 'own'.`,
+  }),
 } as const;
