@@ -1,7 +1,7 @@
 /**
  * What the pages of docs/ need besides Markdown. They are written for GitHub, so that everybody can read them there:
- * links lead to files of the repository, anchors are GitHub's, diagrams are blocks of mermaid, and the comment in front of a block of code
- * names its source (scripts/write-snippets.mjs).
+ * links lead to files of the repository, anchors are GitHub's, diagrams are blocks of mermaid, the comment in front of a block of code names its
+ * source (scripts/write-snippets.mjs), and code before and after a migration follow one another.
  */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
@@ -42,6 +42,9 @@ export function target(href, page) {
 /** @param {string} text */
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 
+/** A paragraph of its own. @param {any[]} tokens @param {number} index @param {string} text */
+const isLabel = (tokens, index, text) => tokens[index]?.type === 'paragraph_open' && tokens[index + 1].content === text;
+
 /** @param {any} md markdown-it, as VitePress configures it */
 export function repositoryMarkdown(md) {
   md.core.ruler.push('repository', (/** @type {any} */ state) => {
@@ -57,6 +60,19 @@ export function repositoryMarkdown(md) {
       block.meta = { ...block.meta, source };
       return false;
     });
+  });
+
+  md.core.ruler.push('beside', (/** @type {any} */ state) => {
+    for (let index = 0; index < state.tokens.length; index++) {
+      const [before, oldCode, after, newCode] = [index, index + 3, index + 4, index + 7];
+      if (!isLabel(state.tokens, before, '**Before:**') || state.tokens[oldCode]?.type !== 'fence') continue;
+      if (!isLabel(state.tokens, after, '**After:**') || state.tokens[newCode]?.type !== 'fence') continue;
+      const html = (/** @type {string} */ content) =>
+        Object.assign(new state.Token('html_block', '', 0), { content: `${content}\n` });
+      state.tokens.splice(newCode + 1, 0, html('</div></div>'));
+      state.tokens.splice(after, 0, html('</div><div>'));
+      state.tokens.splice(before, 0, html('<div class="beside"><div>'));
+    }
   });
 
   // The start page shows the index as cards (Start.vue).

@@ -72,6 +72,8 @@ export async function putOnSale(url: string, capacity: number, signal: AbortSign
 
 /** Read from the database itself, not from the application that we want to catch. */
 export async function books(database: DataSource, eventId: string): Promise<Books> {
+  // In this order: a purchase writes the stock first, so one that ends in between does not look like a ticket that was sold twice.
+  const orders = await database.getRepository(Order).countBy({ eventId });
   const { left } = await database.getRepository(Event).findOneByOrFail({ id: eventId });
-  return { left, orders: await database.getRepository(Order).countBy({ eventId }) };
+  return { left, orders };
 }

@@ -28,7 +28,6 @@ interface Purchase extends Disposable {
 export class Acts {
   readonly told: Told[] = [];
   private isBusy = false;
-  private outage: { readonly at: number } | undefined;
   private readonly cuts = new Map<Lane, Watch>();
   private readonly closing = new AbortController();
 
@@ -39,10 +38,6 @@ export class Acts {
 
   get busy(): boolean {
     return this.isBusy;
-  }
-
-  get isRedisAway(): boolean {
-    return this.outage !== undefined;
   }
 
   /** Starts an act. Returns why it does not. */
@@ -69,7 +64,7 @@ export class Acts {
   async stop(lane: Lane, told: Told): Promise<string> {
     using watch = this.show.happenings.watch();
     using purchase = await this.purchase(told, lane);
-    if (!purchase) return story.tooLate;
+    if (!purchase) return this.noPurchase(lane.name);
     lane.stop();
     lane.mark('SIGSTOP');
     // The answer waits in the socket of a process that stands still.
@@ -85,7 +80,7 @@ export class Acts {
   async cut(lane: Lane, told: Told): Promise<string> {
     using watch = this.show.happenings.watch();
     using purchase = await this.purchase(told, lane);
-    if (!purchase) return story.tooLate;
+    if (!purchase) return this.noPurchase(lane.name);
     this.cuts.set(lane, this.show.happenings.watch());
     lane.cut();
     lane.mark('link cut');
@@ -98,7 +93,8 @@ export class Acts {
     await lane.mend();
     this.say(told, `The link of ${lane.name} is whole again …`);
     this.wantMore([lane]);
-    const again = await watch.until('granted', ({ lane: of }) => of === lane, soon);
+    const canAnswer = this.show.isServed && !this.show.isRedisAway;
+    const again = canAnswer ? await watch.until('granted', ({ lane: of }) => of === lane, soon) : undefined;
     using since = this.cuts.get(lane);
     this.cuts.delete(lane);
     const unserved = since?.all('answered', ({ lane: of, status }) => of === lane && status === 503).length ?? 0;
@@ -108,7 +104,7 @@ export class Acts {
   async deleteKey(told: Told): Promise<string> {
     using watch = this.show.happenings.watch();
     using purchase = await this.purchase(told);
-    if (!purchase) return story.tooLate;
+    if (!purchase) return this.noPurchase('No process');
     const redis = new Redis(this.show.options.redis.port, { maxRetriesPerRequest: 0 });
     await redis.del(`lock:{event:${this.show.locked.eventId}}`).finally(() => redis.disconnect());
     purchase.lane.mark('key deleted');
@@ -118,53 +114,59 @@ export class Acts {
 
   async kill(lane: Lane, told: Told): Promise<string> {
     using watch = this.show.happenings.watch();
-    using purchase = this.show.locked.isOn && lane.state === 'serving' ? await this.purchase(told, lane) : undefined;
+    const reachesRedis = !lane.isCut && !this.show.isRedisAway;
+    using purchase = this.show.locked.isOn && reachesRedis ? await this.purchase(told, lane) : undefined;
+    const buyers = [...lane.visitors.keys()];
     const at = Date.now();
     await lane.kill();
     lane.mark('SIGKILL');
     purchase?.payment.letGo();
     this.say(told, `${lane.name} is gone …`);
     const next = purchase && (await this.nextHolder(watch, purchase));
+    for (const buyer of buyers) await watch.until('answered', isOf({ buyer, lane: lane.id }), soon);
     const lost = watch.all('answered', ({ lane: of, status }) => of === lane && status === undefined).length;
-    return story.killed(lane.name, purchase && this.shownToken(purchase.token), next && this.grantOf(next, at), lost);
+    if (!purchase) return story.killedWithout(lane.name, reachesRedis, lost);
+    return story.killed(lane.name, this.shownToken(purchase.token), next && this.grantOf(next, at), lost);
   }
 
   async killRedis(told: Told): Promise<string> {
-    const { redis, onChange } = this.show.options;
-    using watch = this.show.happenings.watch();
-    await this.show.locked.look(this.show.options.database);
-    const orders = this.show.locked.books?.orders ?? 0;
-    this.outage = { at: performance.now() };
-    await redis.kill();
-    onChange();
+    const { show } = this;
+    using watch = show.happenings.watch();
+    await show.locked.look(show.options.database);
+    const orders = show.locked.books?.orders ?? 0;
+    show.awaySince = performance.now();
+    await show.options.redis.kill();
     this.say(told, 'Redis is gone, and with it all that it knew …');
-    if (this.show.isOpen) this.wantMore();
-    await watch.until('answered', ({ status }) => status === 503, soon);
+    this.wantMore();
+    if (show.isServed) await watch.until('answered', ({ status }) => status === 503, soon);
     const unserved = watch.all('answered', ({ status }) => status === 503).length;
-    await this.show.locked.look(this.show.options.database);
-    return story.redisKilled(unserved, (this.show.locked.books?.orders ?? 0) - orders);
+    await show.locked.look(show.options.database);
+    return story.redisKilled(unserved, (show.locked.books?.orders ?? 0) - orders);
   }
 
   async startRedis(told: Told): Promise<string> {
-    const { outage } = this;
-    if (!outage) return 'Redis is there.';
-    const { largestToken } = this.show;
-    using watch = this.show.happenings.watch();
-    await this.show.options.redis.restart();
-    const away = seconds(performance.now() - outage.at);
-    this.outage = undefined;
+    const { show } = this;
+    const { largestToken, awaySince } = show;
+    using watch = show.happenings.watch();
+    await show.options.redis.restart();
+    const away = seconds(performance.now() - awaySince!);
+    show.awaySince = undefined;
     this.say(told, 'Redis is back, and empty …');
-    if (this.show.isOpen) this.wantMore();
-    const next = await watch.until('granted', () => true, soon);
-    await this.show.locked.look(this.show.options.database);
-    const { books, tickets } = this.show.locked;
+    this.wantMore();
+    const next = show.isServed ? await watch.until('granted', () => true, soon) : undefined;
+    await show.locked.look(show.options.database);
     const grant = next && { ...this.grantOf(next, 0), isLarger: next.token! > largestToken };
-    return story.redisBack(away, grant, Math.max(0, (books?.orders ?? 0) - tickets));
+    return story.redisBack(away, grant, show.locked.soldTwice);
   }
 
   private say(told: Told, text: string): void {
     told.text = text;
     this.show.options.onChange();
+  }
+
+  /** Why there was no purchase. */
+  private noPurchase(name: string): string {
+    return this.show.locked.isOn ? `${name} did not get the lock within ${seconds(turn)}.` : story.tooLate;
   }
 
   /** The next purchase of a process, or of any one, with its payment under way. */
@@ -176,7 +178,7 @@ export class Acts {
     const isWanted = (id: string): boolean => (lane ? id === lane.id : locked.lanes.some((one) => one.id === id));
     const over = new AbortController();
     const timer = setTimeout(() => over.abort(), turn);
-    const soldOut = setInterval(() => locked.isOn || over.abort(), 100);
+    const soldOut = setInterval(() => (locked.isOn && lane?.state !== 'gone') || over.abort(), 100);
     const signal = AbortSignal.any([over.signal, this.closing.signal]);
     const payment = await payments.keepNext(isWanted, signal);
     clearTimeout(timer);
@@ -189,9 +191,8 @@ export class Acts {
     return token === undefined ? undefined : { lane: of, token, payment, [Symbol.dispose]: () => payment.letGo() };
   }
 
-  /** Each process has a buyer at least, so that it wants the lock. */
   private wantMore(lanes: readonly Lane[] = this.show.locked.serving): void {
-    this.show.locked.seeTo(lanes, () => this.show.nextName());
+    this.show.seeTo(lanes);
   }
 
   private nextHolder(watch: Watch, { lane, token }: Purchase): Promise<Happening | undefined> {
@@ -241,7 +242,7 @@ export class Acts {
 }
 
 const isOf =
-  ({ buyer, lane }: KeptPayment) =>
+  ({ buyer, lane }: Pick<KeptPayment, 'buyer' | 'lane'>) =>
   (happening: Happening): boolean =>
     happening.buyer === buyer && happening.lane.id === lane;
 

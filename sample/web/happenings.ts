@@ -44,7 +44,8 @@ export class Watch implements Disposable {
       const look = (happening: Happening): void => {
         if ([types].flat().includes(happening.type) && test(happening)) settle(happening);
       };
-      const timer = setTimeout(settle, ms);
+      // No reason to stay when everything else has ended.
+      const timer = setTimeout(settle, ms).unref();
       this.waiting.add(look);
     });
   }

@@ -60,7 +60,12 @@ export class Lane implements AsyncDisposable {
   async start(env: NodeJS.ProcessEnv): Promise<void> {
     const { onTold, onChange } = this.options;
     const onMessage = (message: unknown): void => onTold(this, message as Told);
-    this.process = await SaleProcess.start({ ...env, REDIS_URL: this.link.url }, { preload, onMessage });
+    try {
+      this.process = await SaleProcess.start({ ...env, REDIS_URL: this.link.url }, { preload, onMessage });
+    } catch (error) {
+      this.state = 'gone';
+      throw error;
+    }
     this.state = 'serving';
     void this.process.ended.then(() => {
       this.state = 'gone';

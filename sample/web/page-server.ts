@@ -37,6 +37,8 @@ export interface PageOptions {
  */
 export class PageServer {
   private readonly watchers = new Set<ServerResponse>();
+  /** Those that have not read the states before this one. They get it when they have. */
+  private readonly late = new Set<ServerResponse>();
   private next: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: PageOptions) {}
@@ -48,7 +50,7 @@ export class PageServer {
     if (!isLocal(request.headers.host)) send(response, 403, 'This page is for 127.0.0.1.');
     else if (path === '') send(response, 302, '', { location: page });
     else if (path === `${page}events`) this.watch(response);
-    else if (path.startsWith(`${page}act/`)) await this.act(acts[path.slice(page.length + 4)], request, response);
+    else if (path.startsWith(`${page}act/`)) await this.act(own(acts, path.slice(page.length + 4)), request, response);
     else return this.sendFile(path, response);
     return true;
   }
@@ -58,7 +60,10 @@ export class PageServer {
     this.next ??= setTimeout(() => {
       this.next = undefined;
       const event = this.event();
-      for (const watcher of this.watchers) if (!watcher.writableNeedDrain) watcher.write(event);
+      for (const watcher of this.watchers) {
+        if (watcher.writableNeedDrain) this.late.add(watcher);
+        else watcher.write(event);
+      }
     }, pause);
   }
 
@@ -76,7 +81,11 @@ export class PageServer {
     // A lost page asks again after so many milliseconds.
     response.write(`retry: 1000\n${this.event()}`);
     this.watchers.add(response);
-    response.on('close', () => this.watchers.delete(response));
+    response.on('drain', () => this.late.delete(response) && response.write(this.event()));
+    response.on('close', () => {
+      this.watchers.delete(response);
+      this.late.delete(response);
+    });
   }
 
   private async act(act: Act | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -108,6 +117,10 @@ export class PageServer {
 function send(response: ServerResponse, status: number, body: string | Buffer, more: Record<string, string> = {}) {
   response.writeHead(status, { ...headers, 'content-type': 'text/plain; charset=utf-8', ...more }).end(body);
 }
+
+/** Not what every object has, such as `constructor`. */
+const own = (acts: PageOptions['acts'], name: string): Act | undefined =>
+  Object.hasOwn(acts, name) ? acts[name] : undefined;
 
 /** A page of another origin may have a name of its own for this machine: it has no business here. */
 const isLocal = (host = ''): boolean => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host);

@@ -14,8 +14,6 @@ export class Sale {
   readonly lanes: Lane[] = [];
   answers: DatedAnswer[] = [];
   books: Books | undefined;
-  /** The most buyers that were between the read of the stock and its write at once. */
-  mostInside = 0;
   eventId = '';
   private openedAt = 0;
   private turn = 0;
@@ -38,6 +36,11 @@ export class Sale {
 
   get visitors() {
     return this.lanes.flatMap(({ visitors }) => [...visitors.values()]);
+  }
+
+  /** Orders beyond the tickets that the stock counts as sold. */
+  get soldTwice(): number {
+    return this.books ? Math.max(0, this.books.orders - (this.tickets - this.books.left)) : 0;
   }
 
   /** Tickets are left, and buyers can come. */
@@ -72,12 +75,12 @@ export class Sale {
     }
     this.answers = [];
     this.books = undefined;
-    this.mostInside = 0;
   }
 
   /** A buyer goes to a process: to the next one in turn, as behind a load balancer that knows which of them are gone. */
   async comes(buyer: string, lane = this.nextLane()): Promise<void> {
-    if (!lane || this.books === undefined) return;
+    if (this.books === undefined) return;
+    if (!lane) return void this.answers.push({ outcome: 'error', ms: 0, second: Math.floor(this.age) });
     const { signal } = this.run;
     lane.visitors.set(buyer, { name: buyer, cameAt: Date.now(), step: 'came', isPaying: false });
     try {
@@ -88,11 +91,6 @@ export class Sale {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-  }
-
-  /** Each of these processes has a buyer at least. @param nameOf the name of one more buyer */
-  seeTo(lanes: readonly Lane[], nameOf: () => string): void {
-    for (const lane of lanes) if (lane.visitors.size === 0) void this.comes(nameOf(), lane);
   }
 
   /** From the database itself, not from the application that we want to catch. */

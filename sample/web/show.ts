@@ -40,6 +40,8 @@ export class Show implements AsyncDisposable {
   came = 0;
   toCome = 0;
   largestToken = 0;
+  /** Since when Redis is gone: by a button, or by itself. */
+  awaySince: number | undefined;
   private runs = 0;
   private processes = 0;
   private names = 0;
@@ -79,8 +81,23 @@ export class Show implements AsyncDisposable {
     return this.locked.books !== undefined;
   }
 
+  /** Buyers of the locked sale can come, and get an answer. */
+  get isServed(): boolean {
+    return this.isOpen && this.locked.serving.length > 0;
+  }
+
+  get isRedisAway(): boolean {
+    return !this.options.redis.isRunning;
+  }
+
+  /** Processes of each sale that are not gone, also those that start. */
+  get processCount(): number {
+    return this.processes - this.locked.lanes.filter(({ state }) => state === 'gone').length;
+  }
+
   /** One more process for each sale. */
   async addProcess(): Promise<void> {
+    this.closing.signal.throwIfAborted();
     const { redis, env, onChange } = this.options;
     const number = ++this.processes;
     const starting = Promise.all(
@@ -103,11 +120,20 @@ export class Show implements AsyncDisposable {
 
   async open(): Promise<void> {
     this.runs += 1;
-    await Promise.all(this.sales.map((sale) => sale.open(this.runs)));
     this.names = 0;
     this.came = 0;
-    this.toCome = this.options.buyers;
-    this.options.onChange();
+    // The buyers come when all three are open.
+    this.toCome = 0;
+    this.lock = undefined;
+    try {
+      await Promise.all(this.sales.map((sale) => sale.open(this.runs)));
+      this.toCome = this.options.buyers;
+    } catch (error) {
+      for (const sale of this.sales) sale.close();
+      throw error;
+    } finally {
+      this.options.onChange();
+    }
   }
 
   /** Of the names of the buyers of this sale. */
@@ -116,9 +142,21 @@ export class Show implements AsyncDisposable {
   }
 
   /** Of a buyer. No one else has it, in this sale or in another one. */
-  nextName(): string {
+  private nextName(): string {
     this.names += 1;
     return `${this.prefix}${this.names}`;
+  }
+
+  /** Each of these processes of the locked sale has a buyer at least, so that it wants the lock. */
+  seeTo(lanes: readonly Lane[]): void {
+    for (const lane of lanes) if (lane.visitors.size === 0) this.sendBuyer(lane);
+  }
+
+  /** The same buyer comes to each sale. @param lane where it goes in the locked one; else the next in turn */
+  private sendBuyer(lane?: Lane): void {
+    const name = this.nextName();
+    this.came += 1;
+    for (const sale of this.sales) void sale.comes(name, sale === this.locked ? lane : undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,8 +173,6 @@ export class Show implements AsyncDisposable {
     const visitor = lane?.visitors.get(buyer);
     if (!lane || !visitor) return undefined;
     visitor.isPaying = true;
-    const sale = this.sales.find(({ lanes }) => lanes.includes(lane))!;
-    sale.mostInside = Math.max(sale.mostInside, sale.inside);
     this.tell({ type: 'pays', lane, buyer, at: Date.now() });
     return () => {
       visitor.isPaying = false;
@@ -164,8 +200,10 @@ export class Show implements AsyncDisposable {
     const { locks, database, onChange } = this.options;
     while (await this.pause(lookEvery)) {
       for (const sale of this.sales) await sale.look(database);
-      const name = `event:${this.locked.eventId}`;
-      this.lock = this.isOpen ? await locks.inspect(name).catch(() => undefined) : undefined;
+      if (this.isRedisAway) this.awaySince ??= performance.now();
+      const { eventId } = this.locked;
+      const lock = this.isOpen ? await locks.inspect(`event:${eventId}`).catch(() => undefined) : undefined;
+      this.lock = eventId === this.locked.eventId ? lock : undefined;
       onChange();
     }
   }
@@ -174,10 +212,8 @@ export class Show implements AsyncDisposable {
     while (await this.pause(Math.max(10, paces[this.pace].gap))) {
       const many = paces[this.pace].gap === 0 ? this.toCome : Math.min(1, this.toCome);
       for (let buyer = 0; buyer < many; buyer++) {
-        const name = this.nextName();
         this.toCome -= 1;
-        this.came += 1;
-        for (const sale of this.sales) void sale.comes(name);
+        this.sendBuyer();
       }
     }
   }

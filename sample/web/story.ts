@@ -11,9 +11,9 @@ export interface Loss {
   readonly status: number | undefined;
 }
 
-const outcomeOf = ({ status, token }: Loss): string => {
-  if (status === 409) return `the row refused its token ${token}`;
-  if (status === 201) return `its write came before that of a later holder: it counts, once`;
+const outcomeOf = ({ status, token, next }: Loss): string => {
+  if (status === 409) return `the row refused its token ${token}${next ? '' : ', for a later buyer had come'}`;
+  if (status === 201) return `its write came before ${next ? 'that of a later holder' : 'any other'}: it counts, once`;
   return status === undefined ? 'its buyer got no response' : `its buyer got the response ${status}`;
 };
 
@@ -53,13 +53,21 @@ export function deleted(loss: Loss): string {
   return `The key was deleted while ${loser} had the lock with token ${token}. ${nextOf(loss)}. ${capital(`${fired}${outcomeOf(loss)}`)}.`;
 }
 
-export function killed(name: string, token: string | undefined, next: Loss['next'], lost: number): string {
-  const without = lost === 0 ? '' : ` ${people(lost)} of it got no response.`;
-  if (token === undefined) return `${name} was killed. It did not have the lock: no process had to wait.${without}`;
+const unanswered = (lost: number): string => (lost === 0 ? '' : ` ${people(lost)} of it got no response.`);
+
+/** @param reachesRedis else it may have believed in a lock, and no one can tell */
+export function killedWithout(name: string, reachesRedis: boolean, lost: number): string {
+  const what = reachesRedis
+    ? 'was killed. It did not have the lock: no process had to wait.'
+    : 'was killed while it did not reach Redis.';
+  return `${name} ${what}${unanswered(lost)}`;
+}
+
+export function killed(name: string, token: string, next: Loss['next'], lost: number): string {
   const after = next
     ? `Its lease ended, and ${next.name} got the lock with token ${next.token} ${next.after} after the kill.`
     : 'No other process wanted the lock.';
-  return `${name} was killed with the lock in its hands (token ${token}). ${after}${without}`;
+  return `${name} was killed with the lock in its hands (token ${token}). ${after}${unanswered(lost)}`;
 }
 
 export function redisKilled(unserved: number, sold: number): string {
@@ -73,14 +81,17 @@ export function redisKilled(unserved: number, sold: number): string {
 export function redisBack(
   away: string,
   next: { readonly name: string; readonly token: string; readonly isLarger: boolean } | undefined,
-  oversold: number,
+  twice: number,
 ): string {
   const grant = next
     ? `${next.name} got the lock with token ${next.token}, which is ${next.isLarger ? 'larger than each one before' : 'NOT larger than those before'}`
     : 'no buyer wanted a ticket';
-  const books = oversold === 0 ? 'no ticket was sold twice' : `${oversold} tickets were sold twice`;
+  const books =
+    twice === 0 ? 'no ticket was sold twice' : `${twice} ${twice === 1 ? 'ticket was' : 'tickets were'} sold twice`;
   return `Redis came back without its memory after ${away}. ${capital(grant)}, and ${books}.`;
 }
+
+export const endedByItself = (name: string): string => `${name} ended by itself, and no button did that.`;
 
 const people = (count: number): string => (count === 1 ? '1 buyer' : `${count} buyers`);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -8,6 +8,8 @@ import { leaseMs, type Show } from './show.js';
 
 /** Most buyers of a lane that are shown one by one. */
 const mostShown = 40;
+/** Seconds of a sale that are shown. */
+const latest = 60;
 
 export interface TokenView {
   /** Short: milliseconds of the clock of Redis since the show began. */
@@ -39,12 +41,13 @@ export interface SaleView {
   /** Orders in the database, and those of them without a ticket. */
   readonly orders: number;
   readonly oversold: number;
+  /** Each ticket is sold, and to one buyer. */
+  readonly isSold: boolean;
   readonly refused: number;
   readonly failed: number;
   readonly waiting: number;
   readonly inside: number;
-  readonly mostInside: number;
-  /** Tickets sold in each second of the sale, and the longest wait of the buyers who were answered in it, in ms. */
+  /** Tickets sold in each of the last seconds, the present one at the end, and the longest wait of the buyers who were answered in it, in ms. */
   readonly rate: readonly number[];
   readonly waits: readonly number[];
   readonly median: number | undefined;
@@ -56,6 +59,8 @@ export interface ShowView {
   readonly sales: readonly SaleView[];
   readonly redis: {
     readonly isAway: boolean;
+    /** It has told who holds the lock. */
+    readonly isKnown: boolean;
     readonly key: string | undefined;
     readonly holder: { readonly name: string; readonly token: TokenView; readonly leaseLeft: number } | undefined;
     readonly queue: readonly string[];
@@ -85,7 +90,8 @@ export function viewOf(show: Show, acts: Acts, since: number): ShowView {
   return {
     sales: show.sales.map((sale) => saleView(sale, sale === locked ? lock : undefined, tokenView)),
     redis: {
-      isAway: acts.isRedisAway,
+      isAway: show.isRedisAway,
+      isKnown: lock !== undefined,
       key: isOpen ? `event:${locked.eventId}` : undefined,
       holder: holder && {
         name: nameOf(holder.pid),
@@ -106,20 +112,21 @@ export function viewOf(show: Show, acts: Acts, since: number): ShowView {
 }
 
 function saleView(sale: Sale, lock: LockInfo | undefined, tokenView: (token: number) => TokenView): SaleView {
-  const { guard, tickets, answers, books, inside, mostInside, lanes } = sale;
+  const { guard, tickets, answers, books, inside, lanes } = sale;
   const orders = books?.orders ?? 0;
-  const times = answers.map(({ ms }) => ms).sort((one, other) => one - other);
-  const seconds = Array.from({ length: books ? Math.min(120, Math.floor(sale.age) + 1) : 0 }, () => ({
-    sold: 0,
-    wait: 0,
-  }));
+  const times = answers
+    .flatMap(({ status, ms }) => (status === undefined ? [] : [ms]))
+    .sort((one, other) => one - other);
+  const present = books ? Math.floor(sale.age) : -1;
+  const first = Math.max(0, present - latest + 1);
+  const seconds = Array.from({ length: present - first + 1 }, () => ({ sold: 0, wait: 0 }));
   const sum = { bought: 0, refused: 0, error: 0 };
-  for (const { outcome, second, ms } of answers) {
+  for (const { outcome, second, status, ms } of answers) {
     sum[outcome] += 1;
-    const bar = seconds[second];
+    const bar = seconds[second - first];
     if (!bar) continue;
     if (outcome === 'bought') bar.sold += 1;
-    bar.wait = Math.max(bar.wait, ms);
+    if (status !== undefined) bar.wait = Math.max(bar.wait, ms);
   }
   return {
     guard,
@@ -127,11 +134,11 @@ function saleView(sale: Sale, lock: LockInfo | undefined, tokenView: (token: num
     tickets,
     orders,
     oversold: Math.max(0, orders - tickets),
+    isSold: books?.left === 0 && orders === tickets,
     refused: sum.refused,
     failed: sum.error,
     waiting: sale.visitors.length - inside,
     inside,
-    mostInside,
     rate: seconds.map(({ sold }) => sold),
     waits: seconds.map(({ wait }) => Math.round(wait)),
     median: times[Math.floor(times.length / 2)],

@@ -77,6 +77,9 @@ export default defineConfig({
   },
   transformPageData: (page) => {
     if (page.relativePath === 'index.md') page.frontmatter = { layout: 'Start', sidebar: false };
+    // Two blocks of code beside each other need the place of the outline.
+    if (page.relativePath.startsWith('migration/'))
+      Object.assign(page.frontmatter, { aside: false, pageClass: 'wide' });
   },
   themeConfig: {
     sections: index.map(({ title, groups }) => ({

@@ -158,6 +158,8 @@ inBrowser('the sale as a page, in a browser', (newPage) => {
       /^The link between Process 1 and Redis was cut\. Its signal fired before the lock was another’s\. Process 2 got the lock with token [\d,]+; the row refused its token [\d,]+\.$/,
     );
     await lane.getByText('no link').waitFor();
+    // It takes no lock, so it cannot be stopped with one.
+    expect(await act(lane, 'stop').getAttribute('aria-disabled')).toBe('true');
     const mended = await told(page, act(lane, 'mend'));
     expect(mended).toMatch(/^The link between Process 1 and Redis is whole again\. It had the lock again with token/);
     await lane.getByText('serves').waitFor();
@@ -186,6 +188,36 @@ inBrowser('the sale as a page, in a browser', (newPage) => {
     );
     expect(serversOf(run.pid)).toHaveLength(1);
   }, 90_000);
+
+  it('says that Redis is gone, also when no button did it, and does nothing then that needs the lock', async () => {
+    const page = await openSale();
+    const ours = saleOf(page, 'lock');
+    process.kill(serversOf(run.pid)[0]!, 'SIGKILL');
+    await act(ours, 'start-redis').waitFor();
+    await ours.getByText('Who holds the lock is not known.').waitFor();
+    for (const name of ['stop', 'cut', 'delete-key'])
+      expect(await act(ours, name).first().getAttribute('aria-disabled')).toBe('true');
+    const back = await told(page, act(page, 'start-redis'));
+    expect(back).toMatch(/^Redis came back without its memory after [\d.]+ s\. Process \d got the lock/);
+  }, 90_000);
+
+  it('sends the same buyers to all three sales, also those that an act needs', async () => {
+    const page = await openSale();
+    await page.getByLabel('As fast as it goes').check();
+    await page.getByText('120 buyers came').waitFor({ timeout: 60_000 });
+    const isOver = "document.querySelectorAll('.sale .person').length === 0";
+    await page.waitForFunction(isOver, undefined, { timeout: 60_000 });
+    await told(page, act(page, 'kill-redis'));
+    await told(page, act(page, 'start-redis'));
+    const came = number((await page.locator('#crowd').textContent())!.replace(' buyers came', ''));
+    expect(came).toBeGreaterThanOrEqual(122);
+    const sums = `[...document.querySelectorAll('.sale')].map((sale) => ['orders', 'refused', 'failed']
+      .reduce((sum, part) => sum + Number(sale.querySelector('[data-part=' + part + ']').textContent), 0))`;
+    // The number of orders is read now and then.
+    await page.waitForFunction(`${sums}.every((sum) => sum === ${came})`, undefined, { timeout: 20_000 });
+    await page.getByLabel('Brisk').check();
+    await page.locator('input[value=brisk]:checked').waitFor();
+  }, 180_000);
 
   it('kills a process that has the lock: its lease ends, and the next one gets it; another process takes its place', async () => {
     const page = await openSale();
@@ -260,8 +292,20 @@ inBrowser('the sale as a page, in a browser', (newPage) => {
     await page.locator('#contended-rows', { hasText: 'event:web-lock' }).waitFor();
   }, 60_000);
 
-  it('says when the server is gone; Ctrl-C leaves no process and no file behind', async () => {
+  it('goes on with another process when the last one is gone', async () => {
     const page = await openSale();
+    for (const name of ['Process 2', 'Process 3']) await told(page, act(laneOf(page, name), 'kill'));
+    await page.locator('#process[aria-disabled=false]').click();
+    await laneOf(page, 'Process 4').and(page.locator('[data-state=serving]')).waitFor({ timeout: 60_000 });
+    await page.locator('#process[aria-disabled=false]').click();
+    await laneOf(page, 'Process 5').and(page.locator('[data-state=serving]')).waitFor({ timeout: 60_000 });
+    await page.locator('#open[aria-disabled=false]').waitFor();
+  }, 150_000);
+
+  it('says when the server is gone; Ctrl-C while a process is stopped leaves no process and no file behind', async () => {
+    const page = await openSale();
+    await act(laneOf(page, 'Process 4'), 'stop').click();
+    await laneOf(page, 'Process 4').and(page.locator('[data-state=stopped]')).waitFor();
     run.pressCtrlC();
     await page.getByText(/Cut off from the server since .* What you see is old\./).waitFor();
     expect(await page.locator('#live').textContent()).toContain('Cut off');

@@ -118,6 +118,23 @@ describe('the site of docs/', () => {
     expect(complaints.splice(0)).toEqual([]);
   });
 
+  it('shows code before and after a migration beside each other on a wide screen, below each other on a telephone', async () => {
+    const topsOn = async (page: Page): Promise<number[]> => {
+      await show(page, 'migration/redlock.html');
+      return page
+        .locator('.beside')
+        .first()
+        .locator('figure')
+        .evaluateAll((blocks) => blocks.map((block) => (block as unknown as { offsetTop: number }).offsetTop));
+    };
+    const wide = await open(1600);
+    const [before, after, ...rest] = await topsOn(wide);
+    expect([after, rest]).toEqual([before, []]);
+    await wide.close();
+    const [above, below] = await topsOn(telephone);
+    expect(below).toBeGreaterThan(above!);
+  });
+
   it('finds a page by a word that stands in it', async () => {
     const page = await open(1200);
     await show(page, '');

@@ -15,7 +15,7 @@ function show(next) {
   write(byId('open'), isOpen ? 'A new sale' : 'Open the sale');
   enable(byId('open'), hasProcesses(next) && !isBusy);
   enable(byId('buyers'), isOpen);
-  enable(byId('process'), hasProcesses(next));
+  enable(byId('process'), areStarted(next));
   for (const button of document.querySelectorAll('button'))
     if (button.dataset['act'] !== undefined) enable(button, isAllowed(button, next));
   const last = told.at(-1);
@@ -37,6 +37,10 @@ function show(next) {
 /** @param {ShowView} view */
 const hasProcesses = ({ sales }) => sales.every(({ lanes }) => lanes.some(({ state }) => state === 'serving'));
 
+/** Also when all of them are gone: then it takes another one. @param {ShowView} view */
+const areStarted = ({ sales }) =>
+  sales.every(({ lanes }) => lanes.length > 0 && lanes.every(({ state }) => state !== 'starting'));
+
 /** @param {ShowView} view */
 function introduction(view) {
   if (!hasProcesses(view)) return 'No process serves yet.';
@@ -47,10 +51,12 @@ function introduction(view) {
 }
 
 /** @param {HTMLElement} button @param {ShowView} view */
-function isAllowed({ dataset: { act: name } }, { isOpen, isOn, isBusy }) {
+function isAllowed(button, { isOpen, isOn, isBusy, redis }) {
+  const { act: name } = button.dataset;
   if (isBusy) return false;
   if (name === 'kill' || name === 'kill-redis' || name === 'start-redis' || name === 'mend') return true;
-  return isOpen && isOn;
+  // A process that takes no lock cannot be stopped with one.
+  return isOpen && isOn && !redis.isAway && !button.closest('.lane.cut');
 }
 
 /** Not by `disabled`: the button keeps the focus. @param {HTMLElement} button @param {boolean} isEnabled */

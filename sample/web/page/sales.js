@@ -60,7 +60,7 @@ const waitOf = ({ median, longest }) =>
 
 /** @param {HTMLElement} element @param {SaleView} sale @param {boolean} isOpen */
 function showNumbers(element, sale, isOpen) {
-  const { guard, title, tickets, orders, oversold, inside, refused, failed } = sale;
+  const { guard, title, tickets, orders, oversold, isSold, inside, refused, failed } = sale;
   write(part(element, 'title'), title);
   write(part(element, 'hint'), hints[guard]);
   const figures = { orders, oversold, inside, refused, failed };
@@ -71,7 +71,6 @@ function showNumbers(element, sale, isOpen) {
   element.classList.toggle('crowded', inside > 1);
   element.classList.toggle('troubled', failed > 0);
   const verdict = part(element, 'verdict');
-  const isSold = orders >= tickets;
   writeOrHide(verdict, oversold > 0 ? oversold + ' oversold' : isSold ? 'sold out, each ticket once' : '');
   verdict.classList.toggle('red', oversold > 0);
   verdict.classList.toggle('green', oversold === 0);
@@ -100,11 +99,10 @@ function perSecond(rate) {
   return last.length === 0 ? '0' : (last.reduce((sum, sold) => sum + sold, 0) / last.length).toFixed(1);
 }
 
-/** Bars of the last 60 seconds. @param {HTMLElement} element @param {'rate' | 'wait'} name @param {readonly number[]} values @param {number} least the top of the scale at least */
+/** A bar for each second. @param {HTMLElement} element @param {'rate' | 'wait'} name @param {readonly number[]} values @param {number} least the top of the scale at least */
 function chart(element, name, values, least) {
-  const last = values.slice(-60);
-  const top = Math.max(least, ...last);
-  const bars = last.map((value, index) => {
+  const top = Math.max(least, ...values);
+  const bars = values.map((value, index) => {
     const height = Math.max(value === 0 ? 0 : 1.5, Math.round((240 * value) / top) / 10);
     return 'M' + index * 2 + ',24h1.5v-' + height + 'h-1.5z';
   });
@@ -112,7 +110,7 @@ function chart(element, name, values, least) {
 }
 
 /** @param {HTMLElement} element @param {ShowView} view */
-function showRedis(element, { redis: { isAway, key, holder, queue } }) {
+function showRedis(element, { redis: { isAway, isKnown, key, holder, queue } }) {
   part(element, 'redis').hidden = false;
   const state = part(element, 'redis-state');
   write(state, isAway ? 'killed' : 'serves');
@@ -124,7 +122,7 @@ function showRedis(element, { redis: { isAway, key, holder, queue } }) {
   const held = holder ? holder.name + ' holds the lock, token ' + holder.token.text + '.' : 'The lock is free.';
   write(
     part(element, 'holder'),
-    key === undefined ? 'No lock yet.' : isAway ? 'Who holds the lock is not known.' : held,
+    key === undefined ? 'No lock yet.' : isAway || !isKnown ? 'Who holds the lock is not known.' : held,
   );
   part(element, 'holder').title = holder ? 'Token ' + holder.token.whole + ' of ' + key : '';
   writeOrHide(part(element, 'queue'), queue.length === 0 || isAway ? '' : 'Next: ' + queue.join(', '));
@@ -159,7 +157,7 @@ function showLane(lane, seen, sale, isOurs) {
   part(lane, 'lease').classList.toggle('low', (lease ?? 1) < 0.5);
   const words = [
     inside.map((buyer) => buyer.name.replace(/.*, /, '') + ' buys').join(', '),
-    counted(waiting.length + more, 'buyer') + ' wait',
+    counted(waiting.length + more, 'buyer waits', 'buyers wait'),
   ];
   part(lane, 'track').setAttribute('aria-label', words.filter((word) => word !== '').join(', '));
   sync(

@@ -1,4 +1,4 @@
-import { createServer, request, type Server } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PageServer } from '../../../sample/web/page-server.js';
@@ -77,6 +77,13 @@ describe('the server of the pages of the sample', () => {
     expect((await send('/sample/web/page/act/count', own, '{')).status).toBe(400);
   });
 
+  it.each(['constructor', 'toString', '__proto__'])(
+    'has no act that is called %s, as every object has',
+    async (name) => {
+      expect((await send(`/sample/web/page/act/${name}`, own, '{}')).status).toBe(404);
+    },
+  );
+
   it.each([
     ['another origin', { ...own, 'sec-fetch-site': 'cross-site' }],
     ['another site of this machine', { ...own, 'sec-fetch-site': 'same-site' }],
@@ -99,6 +106,35 @@ describe('the server of the pages of the sample', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('tells the latest state to a page that reads late, when it has read what it had', async () => {
+    let latest = 'first';
+    let looked = (): void => undefined;
+    const state = () => {
+      looked();
+      // More than the system keeps for a reader.
+      return { latest, ballast: 'x'.repeat(20_000_000) };
+    };
+    const slow = new PageServer({ page: '', files: [], acts: {}, state });
+    const server = createServer((question, answer) => void slow.handle(question, answer));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address() as AddressInfo;
+    const answer = await new Promise<IncomingMessage>((resolve) =>
+      request({ port: address.port, host: '127.0.0.1', path: '/events' }).on('response', resolve).end(),
+    );
+    latest = 'last';
+    const told = new Promise<void>((resolve) => (looked = resolve));
+    slow.changed();
+    await told;
+    let text = '';
+    for await (const chunk of answer.setEncoding('utf8')) {
+      text = (text + String(chunk)).slice(-1_000_000);
+      if (text.includes('"latest":"last"')) break;
+    }
+    slow.close();
+    server.close();
+    expect(text).toContain('"latest":"last"');
   });
 
   it('tells the state at the start and after a change', async () => {
