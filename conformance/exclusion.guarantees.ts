@@ -55,7 +55,16 @@ export function exclusion(bench: BackendBench): void {
         '01',
         'x'.repeat(900),
       ];
-      for (const end of names) expect(await a.take(root + end)).toBeDefined();
+      const outcomes = names.map((end) =>
+        a.take(root + end).then(
+          () => 'granted',
+          ({ code }: { code: string }) => code,
+        ),
+      );
+      const refuses = (end: string): boolean => bench.target.refuses?.(root + end) ?? false;
+      expect(await Promise.all(outcomes)).toEqual(
+        names.map((end) => (refuses(end) ? 'LOCK_CONFIGURATION' : 'granted')),
+      );
     });
 
     it('replies contended, with the rest of the lease, to a claim that does not wait', async () => {

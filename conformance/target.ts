@@ -16,4 +16,6 @@ export interface ConformanceTarget {
   /** The client of this backend crashes, without closing. Resolves when the target has noticed it. */
   crash(backend: LockBackend, clientId: string): Promise<void>;
   close(): Promise<void>;
+  /** True for a name that it refuses with a LockConfigurationError. @default it has locks of all names */
+  refuses?(name: string): boolean;
 }

@@ -7,6 +7,11 @@ export const sharedWithJava = (redis: string): DynamicModule =>
   RedisLockModule.forRoot({ redis, redisson: true });
 // #endregion
 
+export const onACluster = (nodes: Array<{ host: string; port: number }>): DynamicModule =>
+  // #region cluster
+  RedisLockModule.forRoot({ cluster: { nodes }, redisson: true });
+// #endregion
+
 export const withSharedTokens = (redis: string): DynamicModule =>
   // #region fenced
   RedisLockModule.forRoot({ redis, redisson: { tokens: 'fenced' } });

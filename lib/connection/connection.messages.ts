@@ -40,9 +40,9 @@ export const optionRefusals = {
   replicasOfNodes: () =>
     wrong('replicas: cannot be combined with quorum; a majority of its servers confirms each lock already.'),
 
-  /** `redisson` is for one server. */
-  redissonAnd: (option: string) =>
-    wrong(`redisson: cannot be combined with '${option}'; use one Redis, or Sentinel, and remove '${option}'.`),
+  /** Redisson's locks live on one server, or one slot of a cluster. */
+  redissonAndQuorum: () =>
+    wrong("redisson: cannot be combined with 'quorum'; use one Redis, Sentinel or a cluster, and remove 'quorum'."),
 
   /** `quorum` without its servers. */
   noNodes: (given: unknown) =>

@@ -23,8 +23,8 @@ export interface LockConnectionOptions extends LockDefaults {
   /** Several independent Redis servers instead of one: locks work while a majority of them can be reached. */
   quorum?: RedisLockQuorumOptions | undefined;
   /**
-   * Locks in the format of Redisson's RLock: with `redis`, services in Java (`redisson.getLock(name)`) and this application exclude and wake
-   * each other. `keyPrefix` is empty then, unless it is set. Exclusive locks only; not together with `cluster` or `quorum`.
+   * Locks in the format of Redisson's RLock: with `redis` or `cluster`, services in Java (`redisson.getLock(name)`) and this application
+   * exclude and wake each other. `keyPrefix` is empty then, unless it is set. Exclusive locks only; not together with `quorum`.
    * @default the library's own format, which has more
    */
   redisson?: boolean | RedissonOptions | undefined;

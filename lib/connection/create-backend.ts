@@ -19,9 +19,11 @@ export interface RareBackends {
  * would write it to a file beside the bundle.
  */
 export async function loadBackends({ cluster, quorum, redisson }: ResolvedBackendOptions): Promise<RareBackends> {
-  if (cluster) return import(/* webpackMode: "eager" */ '../backends/redis/cluster/cluster-backend.js');
-  if (redisson) return import(/* webpackMode: "eager" */ '../backends/redis/redisson/redisson-backend.js');
-  return quorum ? import(/* webpackMode: "eager" */ '../backends/quorum/quorum-backend.js') : {};
+  return {
+    ...(cluster && (await import(/* webpackMode: "eager" */ '../backends/redis/cluster/cluster-backend.js'))),
+    ...(redisson && (await import(/* webpackMode: "eager" */ '../backends/redis/redisson/redisson-backend.js'))),
+    ...(quorum && (await import(/* webpackMode: "eager" */ '../backends/quorum/quorum-backend.js'))),
+  };
 }
 
 /**
@@ -37,8 +39,13 @@ export function createBackend(
   const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas, redisson } = options;
   if (backend) return backend;
   const shared = { keyPrefix, poll, log, observes };
-  if (cluster) return new rare.ClusterBackend!({ ...shared, commandTimeout, cluster });
-  if (redisson) return new rare.RedissonBackend!({ ...shared, ...redisson, commandTimeout, redis, replicas });
+  const onCluster = cluster && { ...shared, commandTimeout, cluster };
+  if (redisson)
+    return new rare.RedissonBackend!(
+      { ...shared, ...redisson, commandTimeout, redis, replicas },
+      onCluster && ((format) => new rare.ClusterBackend!({ ...onCluster, format })),
+    );
+  if (onCluster) return new rare.ClusterBackend!(onCluster);
   if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
   const { nodes, nodeTimeout, restartGuard } = quorum;
   const node = { uptime: restartGuard !== 0 };

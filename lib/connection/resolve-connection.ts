@@ -151,9 +151,7 @@ function clusterIn({ redis, cluster, quorum, replicas }: Given): Cluster | Redis
 
 function resolveRedisson(given: Given): ResolvedRedissonOptions | undefined {
   if (given.redisson === undefined || given.redisson === false) return undefined;
-  for (const option of ['quorum', 'cluster'] as const)
-    if (given[option] !== undefined) throw refusals.redissonAnd(option);
-  if (isCluster(given.redis)) throw refusals.redissonAnd('cluster');
+  if (given.quorum !== undefined) throw refusals.redissonAndQuorum();
   if (given.redisson === true) return { tokens: 'own' };
   const { tokens = 'own' } = readOptions('redisson', given.redisson, ['tokens']);
   return { tokens: oneOf('redisson.tokens', tokens, ['own', 'fenced']) };

@@ -1,8 +1,10 @@
-import { describe } from '@jest/globals';
+import { afterAll, describe } from '@jest/globals';
 import { type ConformanceTarget, lockBackendConformance, type TargetOptions } from 'nestjs-redis-lock/backend';
 import { KeptLog } from '../../conformance/kept-log.js';
+import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend, redissonCapabilities } from '../../lib/backends/redis/redisson/redisson-backend.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
+import { ClusterGroup } from '../support/cluster-group.js';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { pollingClient } from './redis-target.js';
 
@@ -22,6 +24,38 @@ class RedissonTarget implements ConformanceTarget {
   }
 }
 
+/** The same on a cluster. */
+class RedissonClusterTarget implements ConformanceTarget {
+  constructor(private readonly group: ClusterGroup) {}
+
+  backend({ poll = 5_000, commandTimeout = 5_000, polling = false }: TargetOptions = {}): LockBackend {
+    const options = { poll, commandTimeout, log: new KeptLog() };
+    const { connection, pollingUser } = this.group;
+    const cluster = polling ? { ...connection, options: { redisOptions: pollingUser } } : connection;
+    return new RedissonBackend(options, (format) => new ClusterBackend({ ...options, cluster, keyPrefix: '', format }));
+  }
+
+  crash(backend: LockBackend): Promise<void> {
+    return backend.close();
+  }
+
+  async close(): Promise<void> {
+    // Stopped below.
+  }
+
+  refuses(name: string): boolean {
+    return /[{}]/.test(name.replace('{x}', ''));
+  }
+}
+
 describe("locks in Redisson's format", () => {
   lockBackendConformance(async () => new RedissonTarget(), undefined, redissonCapabilities);
+});
+
+describe("locks in Redisson's format on a cluster of three masters with replicas", () => {
+  let group: Promise<ClusterGroup> | undefined;
+  const target = async (): Promise<ConformanceTarget> =>
+    new RedissonClusterTarget(await (group ??= ClusterGroup.start()));
+  lockBackendConformance(target, undefined, redissonCapabilities);
+  afterAll(async () => (await group)?.stop());
 });

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { createLockClient, type LockClientOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { KeptLog } from '../../conformance/kept-log.js';
+import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
+import { slotOfKey } from '../../lib/backends/redis/cluster/slots.js';
+import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-backend.js';
+import { ClusterGroup } from '../support/cluster-group.js';
 import { startRedis } from '../support/redis-server.js';
 import { until } from './support/observations.js';
 
@@ -11,13 +15,16 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-/** The rules of a line of docs/how-to/redisson.md: what stands there is what is tested. */
-function rulesOf(user: string): string[] {
+/** Rules of docs/how-to/redisson.md: what stands there is what is tested. */
+function rulesIn(line: RegExp): string[] {
   const page = readFileSync(new URL('../../docs/how-to/redisson.md', import.meta.url), 'utf8');
-  const rules = new RegExp(`^ACL SETUSER ${user} on >secret resetkeys resetchannels (.+)$`, 'm').exec(page)?.[1];
-  if (rules === undefined) throw new Error(`docs/how-to/redisson.md has no ACL SETUSER ${user}`);
+  const rules = line.exec(page)?.[1];
+  if (rules === undefined) throw new Error(`docs/how-to/redisson.md has no line ${line}`);
   return rules.split(' ');
 }
+const rulesOf = (user: string): string[] =>
+  rulesIn(new RegExp(`^ACL SETUSER ${user} on >secret resetkeys resetchannels (.+)$`, 'm'));
+const clusterRules = (): string[] => rulesIn(/^The smallest ACL also needs `(.+?)` there/m);
 
 async function scene(rules: readonly string[]) {
   const server = await startRedis();
@@ -25,19 +32,26 @@ async function scene(rules: readonly string[]) {
   const admin = new Redis(server.url);
   closing.push(() => admin.disconnect());
   await admin.acl('SETUSER', 'node', 'on', '>secret', 'resetkeys', 'resetchannels', ...rules);
+  return { admin, ...clientsOf({ redis: { port: server.port, username: 'node', password: 'secret' } }) };
+}
+
+function clientsOf(connection: Pick<LockClientOptions, 'redis' | 'cluster'>) {
   const log = new KeptLog();
   const client = (tokens: 'own' | 'fenced'): RedisLockClient => {
-    const redis = { port: server.port, username: 'node', password: 'secret' };
-    const made = createLockClient({ redis, redisson: { tokens }, log });
+    const made = createLockClient({ ...connection, redisson: { tokens }, log });
     closing.push(() => made.close());
     return made;
   };
-  return { admin, log, client };
+  return { log, client };
 }
 
+const name = 'product:42';
+
 /** Everything that a lock of this mode does. */
-async function everything({ admin, client }: Awaited<ReturnType<typeof scene>>): Promise<void> {
-  const name = 'product:42';
+async function everything({
+  admin,
+  client,
+}: Pick<Awaited<ReturnType<typeof scene>>, 'admin' | 'client'>): Promise<void> {
   const channel = `redisson_lock__channel:{${name}}`;
   const listened = (): Promise<void> => until(async () => Number((await admin.pubsub('NUMSUB', channel))[1]) > 0);
   for (const tokens of ['own', 'fenced'] as const) {
@@ -93,6 +107,70 @@ describe('the smallest ACL of docs/how-to/redisson.md', () => {
     ] as const)
       await expect(admin.call('ACL', 'DRYRUN', 'node', ...command)).resolves.toMatch(/no permissions/);
   });
+});
+
+/** What the doctor finds about permissions. */
+async function missing(backend: RedissonBackend): Promise<string[]> {
+  closing.push(() => backend.close());
+  await backend.start('doctor', { granted: () => undefined, recovered: () => undefined });
+  const found = await backend.examine();
+  return found.map(({ code }) => code).filter((code) => code !== 'LOCK_DOCTOR_PERSISTENCE');
+}
+
+it('with it the doctor finds no missing permission; without the channels it finds that', async () => {
+  for (const [rules, expected] of [
+    [rulesOf('node'), []],
+    [rulesOf('node').filter((rule) => rule !== '+subscribe'), ['LOCK_DOCTOR_PERMISSION']],
+  ] as const) {
+    const { admin } = await scene(rules);
+    const redis = { port: admin.options.port!, username: 'node', password: 'secret' };
+    expect(await missing(new RedissonBackend({ redis, log: new KeptLog() }))).toEqual(expected);
+  }
+});
+
+describe('on a cluster, the smallest ACL with what a cluster also needs', () => {
+  const onCluster = async (rules: readonly string[]) => {
+    const group = await ClusterGroup.start();
+    closing.push(() => group.stop());
+    const admins = group.servers.map((server) => group.admin(server));
+    for (const admin of admins)
+      await admin.acl('SETUSER', 'node', 'on', '>secret', 'resetkeys', 'resetchannels', ...rules);
+    const redisOptions = { username: 'node', password: 'secret' };
+    const cluster = { ...group.connection, options: { redisOptions } };
+    return { admins, admin: group.admin(await group.ownerOf(slotOfKey(name))), cluster, ...clientsOf({ cluster }) };
+  };
+
+  it('allows everything that a lock does, and nothing in it is too much', async () => {
+    const place = await onCluster([...rulesOf('node'), ...clusterRules()]);
+    await everything(place);
+    const logs = (await Promise.all(place.admins.map((admin) => admin.acl('LOG')))) as string[][][];
+    expect(logs.flat().filter((entry) => !entry.includes('client|setinfo'))).toEqual([]);
+    expect(place.log.lines.filter((line) => !line.includes('released by force'))).toEqual([]);
+    const stats = (await Promise.all(place.admins.map((admin) => admin.info('commandstats')))).join('\n');
+    const called = [...stats.matchAll(/^cmdstat_([^:]+):calls=\d+/gm)].map((match) => match[1]!);
+    // Sent 2 s after the last waiter: this test does not wait for it.
+    const unused = clusterRules().filter((rule) => !called.includes(rule.slice(1)) && rule !== '+sunsubscribe');
+    expect(unused).toEqual([]);
+  }, 60_000);
+
+  it('with it the doctor finds no missing permission', async () => {
+    const { cluster } = await onCluster([...rulesOf('node'), ...clusterRules()]);
+    const options = { log: new KeptLog() };
+    const backend = new RedissonBackend(
+      options,
+      (format) => new ClusterBackend({ ...options, cluster, keyPrefix: '', format }),
+    );
+    expect(await missing(backend)).toEqual([]);
+  }, 60_000);
+
+  it.each(['+spublish', '+pubsub|shardnumsub'])(
+    'without %s the application does not start',
+    async (rule) => {
+      const { client } = await onCluster([...rulesOf('node'), ...clusterRules()].filter((given) => given !== rule));
+      await expect(client('own').connect()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    },
+    60_000,
+  );
 });
 
 it('leaves no key but the register, and with shared tokens the counter of each name', async () => {

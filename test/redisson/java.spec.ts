@@ -1,4 +1,5 @@
 import { describe, it } from '@jest/globals';
+import { clusterMatrix } from './support/cluster-matrix.js';
 import { javaPeer, newestRedisson, redissonVersions, whyNoJava } from './support/java.js';
 import { faults } from './support/faults.js';
 import { matrix } from './support/matrix.js';
@@ -16,5 +17,6 @@ if (missing === undefined)
       // The others have the same format.
       if (version === newestRedisson) migration(() => javaPeer(version));
     });
+    describe('beside this library on a cluster', () => clusterMatrix(() => javaPeer(version)));
   });
 else it.skip(`Redisson itself is not tested: ${missing}`, () => undefined);

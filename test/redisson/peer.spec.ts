@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals';
+import { clusterMatrix } from './support/cluster-matrix.js';
 import { faults } from './support/faults.js';
 import { matrix } from './support/matrix.js';
 import { migration } from './support/migration.js';
@@ -13,4 +14,8 @@ describe('this library beside the peer in TypeScript', () => {
   matrix(async () => typescriptPeer);
   faults(async () => typescriptPeer);
   migration(async () => typescriptPeer);
+});
+
+describe('this library beside the peer in TypeScript on a cluster', () => {
+  clusterMatrix(async () => typescriptPeer);
 });

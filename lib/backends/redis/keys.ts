@@ -15,8 +15,13 @@ export interface KeySpace {
   forLock(name: string): readonly [record: string, queue: string, waiters: string];
   /** The KEYS of a script for some claims: the register, then all records, all queues, all waiters. */
   forScript(claims: ReadonlyArray<{ readonly name: string }>): string[];
-  /** The same for the rehearsal of one client, on a name that no lock can have, and its prefix of channels. */
-  forRehearsal(clientId: string): { readonly names: string[]; readonly channels: string };
+  /**
+   * The same for the rehearsal of one client, on a name that no lock can have: the keys, what the scripts get for the channels, and a
+   * channel to which the client could listen.
+   */
+  forRehearsal(clientId: string, tag?: string): { names: string[]; channels: string; heard: string };
+  /** Refuses a name whose keys and channels a cluster would put into several slots. @default there is none */
+  assertOneSlot?(name: string): void;
   /** A glob pattern of the record keys of all names that begin so, and of no other key. */
   recordsOf(startsWith: string): string;
   /** The lock name of a record key of this key space. */
@@ -41,11 +46,6 @@ const withRecord = (record: string): [record: string, queue: string, waiters: st
   record + waitersSuffix,
 ];
 
-/** The KEYS of a script for one name. */
-export function keysOfOne(register: string, record: string): string[] {
-  return [register, ...withRecord(record)];
-}
-
 /** @throws LockConfigurationError for a prefix under which names could be those of another prefix */
 export function keySpace(prefix: string): KeySpace {
   // Else the keys of one prefix could be those of a longer prefix with a brace: 'app:' and 'app:{shop}:'.
@@ -66,8 +66,9 @@ export function keySpace(prefix: string): KeySpace {
       for (let index = 1; index <= count; index++) keys.push(keys[index]! + waitersSuffix);
       return keys;
     },
-    forRehearsal(clientId) {
-      return { names: keysOfOne(register, `${own}rehearsal:{${clientId}}`), channels };
+    forRehearsal(clientId, tag = clientId) {
+      const names = [register, ...withRecord(`${own}rehearsal:{${tag}}${clientId}`)];
+      return { names, channels, heard: channels + clientId };
     },
     recordsOf(startsWith) {
       const open = startsWith === '' ? `${prefix}{` : recordOf(startsWith).slice(0, -1);

@@ -204,11 +204,10 @@ export class RedisBackend implements LockBackend {
   async examine(): Promise<readonly LockFinding[]> {
     const examiner = (this.examiner = createConnection(this.options.redis ?? defaultRedis, this.commandTimeout));
     const { subscribe } = this.dialect ?? plain;
-    const stranger = randomUUID();
-    const channel = this.keys.forRehearsal(stranger).channels + stranger;
+    const { heard } = this.keys.forRehearsal(randomUUID());
     const isUnknown = this.options.node !== undefined && this.connection.usable && this.serverId === undefined;
     return [
-      ...(await Promise.all([examineSettings(this.connection), examineMessages(examiner, channel, subscribe)])).flat(),
+      ...(await Promise.all([examineSettings(this.connection), examineMessages(examiner, heard, subscribe)])).flat(),
       ...(isUnknown ? [redisFindings.unknownServer(this.connection.address)] : []),
     ];
   }

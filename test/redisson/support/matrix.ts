@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
-import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { lateRows } from './late-rows.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, sharingPeer, watchdog } from './peer.js';
+import { listenersOf, oneRedis, type Site } from './sites.js';
 
 /** Longer than any test waits: a waiter that is woken by its poll alone fails. */
 const noPoll = '10m';
 
-/** This library and Redisson on one Redis. Each test both ways where that has a meaning. */
-export function matrix(open: () => Promise<PeerProgram>): void {
-  let server: RedisServer;
-  let redis: Redis;
+/** This library and Redisson side by side. Each test both ways where that has a meaning. */
+export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Site> = oneRedis): void {
+  let site: Site;
+  let redis: Redis | Cluster;
   let java: Peer;
   let program: PeerProgram;
   let client: RedisLockClient;
@@ -21,7 +22,7 @@ export function matrix(open: () => Promise<PeerProgram>): void {
   const newClient = async (options: object = {}): Promise<RedisLockClient> => {
     const log = { log: () => undefined, warn: () => undefined, error: () => undefined };
     const made = createLockClient({
-      redis: server.url,
+      ...site.connection,
       redisson: true,
       poll: noPoll,
       lease: watchdog,
@@ -32,21 +33,21 @@ export function matrix(open: () => Promise<PeerProgram>): void {
     return made;
   };
   const startNode = async (options: object = {}): Promise<Peer> => {
-    const node = await Peer.start(sharingPeer({ poll: noPoll, ...options }), server.url);
+    const node = await Peer.start(sharingPeer({ poll: noPoll, ...options }), site.address, site.mode);
     extra.push(node);
     return node;
   };
   const startJava = async (): Promise<Peer> => {
-    const peer = await Peer.start(program, server.url);
+    const peer = await Peer.start(program, site.address, site.mode);
     extra.push(peer);
     return peer;
   };
 
   beforeAll(async () => {
     program = await open();
-    server = await startRedis();
-    redis = new Redis(server.url);
-    [java, client] = [await Peer.start(program, server.url), await newClient()];
+    site = await start();
+    ({ redis } = site);
+    [java, client] = [await Peer.start(program, site.address, site.mode), await newClient()];
   }, 300_000);
   afterEach(async () => {
     await Promise.all(extra.splice(0).map((peer) => peer[Symbol.asyncDispose]()));
@@ -54,14 +55,11 @@ export function matrix(open: () => Promise<PeerProgram>): void {
   afterAll(async () => {
     await client.close();
     await java.kill();
-    redis.disconnect();
-    await server.stop();
+    await site.stop();
   });
 
   const unique = (): string => `product:${randomUUID()}`;
-  const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
-  const listened = (name: string, count = 1): Promise<void> =>
-    until(async () => Number((await redis.pubsub('NUMSUB', channelOf(name)))[1]) >= count);
+  const listened = (name: string): Promise<void> => until(async () => (await listenersOf(site, name)) > 0);
   const free = async (name: string): Promise<boolean> => (await redis.exists(name)) === 0;
 
   // Row 1
@@ -239,7 +237,8 @@ export function matrix(open: () => Promise<PeerProgram>): void {
       await java.run('a', 'lock', 'plain', name, 3_600_000);
       const waiting = polling.acquire(name, { wait: '1m' });
       await listened(name);
-      await redis.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').del(name).exec();
+      const server = await site.serverOf(name);
+      await server.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').del(name).exec();
       await (await waiting).release();
       await polling.close();
     });
@@ -249,7 +248,8 @@ export function matrix(open: () => Promise<PeerProgram>): void {
       await client.acquire(name, { lease: watchdog, renew: false });
       const waiting = java.run('a', 'lock', 'plain', name);
       await listened(name);
-      await redis.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').del(name).exec();
+      const server = await site.serverOf(name);
+      await server.multi().call('CLIENT', 'KILL', 'TYPE', 'pubsub').del(name).exec();
       expect(await waiting).toBe('held');
       await java.run('a', 'unlock', 'plain', name);
     }, 40_000);
@@ -387,6 +387,11 @@ export function matrix(open: () => Promise<PeerProgram>): void {
     );
   });
 
+  lateRows(
+    () => site,
+    () => java,
+  );
+
   // Row 14
   it('a lock that is handed over from process to process is never free for Java in between', async () => {
     const name = unique();
@@ -425,8 +430,9 @@ export function matrix(open: () => Promise<PeerProgram>): void {
   describe('an endless backlog', () => {
     /** The turns of this library at a lock since now: each writes a field. Callers of one process pass the lock on inside a turn. */
     const turnsAt = async (name: string): Promise<() => number> => {
-      await redis.config('SET', 'notify-keyspace-events', 'Kh');
-      const events = new Redis(server.url);
+      const server = await site.serverOf(name);
+      await server.config('SET', 'notify-keyspace-events', 'Kh');
+      const events = server.duplicate();
       extra.push({ [Symbol.asyncDispose]: async () => events.disconnect() });
       let turns = 0;
       events.on('message', (_, event) => void (turns += event === 'hset' ? 1 : 0));

@@ -3,20 +3,20 @@
  * have a meaning here, so that a test can put either side into either role.
  */
 import { createInterface } from 'node:readline';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { createLockClient } from 'nestjs-redis-lock/client';
 import type { Lock } from 'nestjs-redis-lock/client';
 
-const [, , , address = '', watchdog = '30000', options = '{}'] = process.argv;
+const [, , mode = '', address = '', watchdog = '30000', options = '{}'] = process.argv;
 const client = createLockClient({
-  redis: address,
+  ...(mode === 'cluster' ? { cluster: { nodes: address.split(',') } } : { redis: address }),
   redisson: true,
   lease: Number(watchdog),
   poll: '2s',
   ...(JSON.parse(options) as object),
 });
 await client.connect();
-const redis = new Redis(address);
+const redis = mode === 'cluster' ? new Cluster(address.split(',')) : new Redis(address);
 const forEver = '1h';
 
 /** The locks of each actor, the innermost last. */

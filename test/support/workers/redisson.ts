@@ -4,11 +4,14 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Cluster, Redis } from 'ioredis';
 
-const [, , mode, address = '', watchdog = '30000'] = process.argv;
+const [, , mode = '', address = '', watchdog = '30000'] = process.argv;
 const watchdogTime = Number(watchdog);
 const clientId = randomUUID();
+const inCluster = mode.startsWith('cluster');
+const publish = mode === 'cluster' ? 'SPUBLISH' : 'PUBLISH';
 /** Addresses as of Peer.java: of Sentinel the group's name first. */
 const connect = (): Redis => {
   if (mode !== 'sentinel') return new Redis(address);
@@ -16,8 +19,8 @@ const connect = (): Redis => {
   const sentinels = urls.map((url) => new URL(url)).map(({ hostname: host, port }) => ({ host, port: Number(port) }));
   return new Redis({ name: name!, sentinels, failoverDetector: true });
 };
-const [redis, messages] = [connect(), connect()];
-for (const connection of [redis, messages]) connection.on('error', () => undefined);
+const redis = inCluster ? new Cluster(address.split(',')) : connect();
+redis.on('error', () => undefined);
 
 /** The name inside of a hash tag, unless it has one. */
 const tagged = (name: string): string => (name.includes('{') ? name : `{${name}}`);
@@ -47,7 +50,7 @@ redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return {1, ARGV[3] == 'fenced' and redis.call('INCR', KEYS[2]) or 0}`;
 
-// KEYS lock, latch; ARGV lease, field, channel or '', life of the latch. -1 not held, 0 still held, 1 released.
+// KEYS lock, latch; ARGV lease, field, channel or '', life of the latch, how to publish. -1 not held, 0 still held, 1 released.
 const leave = `
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
   return -1
@@ -58,7 +61,7 @@ if released == 0 then
 else
   redis.call('DEL', KEYS[1])
   if ARGV[3] ~= '' then
-    redis.call('PUBLISH', ARGV[3], '0')
+    redis.call(ARGV[5], ARGV[3], '0')
   end
 end
 redis.call('SET', KEYS[2], released, 'PX', ARGV[4])
@@ -67,7 +70,7 @@ return released`;
 const force = `
 local found = redis.call('DEL', KEYS[1])
 if found == 1 and ARGV[1] ~= '' then
-  redis.call('PUBLISH', ARGV[1], '0')
+  redis.call(ARGV[2], ARGV[1], '0')
 end
 return found`;
 
@@ -87,7 +90,12 @@ const keyOf = (name: string, field: string): string => `${name} ${field}`;
 
 async function renewAll(): Promise<void> {
   const locks = [...watched.values()];
-  if (locks.length === 0) return;
+  // One command is about one slot.
+  if (inCluster) await Promise.all(locks.map((lock) => renewSome([lock]).catch(() => undefined)));
+  else if (locks.length > 0) await renewSome(locks);
+}
+
+async function renewSome(locks: ReadonlyArray<{ readonly name: string; readonly field: string }>): Promise<void> {
   const names = locks.map(({ name }) => name);
   const fields = locks.map(({ field }) => field);
   const found = (await redis.eval(renew, names.length, ...names, watchdogTime, ...fields)) as number[];
@@ -95,12 +103,54 @@ async function renewAll(): Promise<void> {
 }
 setInterval(() => void renewAll().catch(() => undefined), watchdogTime / 3);
 
+/** The connections for messages, by server. */
+const ears = new Map<string, Redis>();
+
+function earAt(server: string): Redis {
+  let ear = ears.get(server);
+  if (!ear) {
+    ear = inCluster ? new Redis(server, { autoResubscribe: false }) : connect();
+    ears.set(server, ear);
+    ear.on('error', () => undefined);
+    for (const event of ['message', 'smessage']) ear.on(event, (channel, message) => Entry.woken(channel, message));
+    // A slot has moved, or a master was replaced.
+    if (inCluster)
+      for (const event of ['moved', 'close']) ear.on(event, () => void Entry.subscribeAll(ears.get(server)));
+  }
+  return ear;
+}
+
+/** Subscribes at the server of the channel. */
+async function subscribe(channel: string): Promise<Redis> {
+  if (!inCluster) {
+    const ear = earAt(address);
+    await ear.subscribe(channel);
+    return ear;
+  }
+  for (;;) {
+    for (const node of (redis as Cluster).nodes('master')) {
+      const ear = earAt(`redis://${node.options.host}:${node.options.port}`);
+      try {
+        // Another server redirects.
+        await node.exists(channel);
+        await (publish === 'SPUBLISH' ? ear.ssubscribe(channel) : ear.subscribe(channel));
+        return ear;
+      } catch {
+        // The next one.
+      }
+    }
+    await sleep(50);
+  }
+}
+
 /** The waiters of this process for one lock share a subscription. Messages that no one waits for are kept. */
 class Entry {
   private static readonly all = new Map<string, Entry>();
   private users = 0;
   private permits = 0;
   private readonly sleepers: Array<() => void> = [];
+  private ear: Redis | undefined;
+  private subscribed: Promise<void> | undefined;
 
   private constructor(private readonly channel: string) {}
 
@@ -108,8 +158,15 @@ class Entry {
     const entry = Entry.all.get(channel) ?? new Entry(channel);
     Entry.all.set(channel, entry);
     entry.users++;
-    await messages.subscribe(channel);
+    await (entry.subscribed ??= entry.subscribe());
     return entry;
+  }
+
+  /** Subscribes again to what was heard by this connection. */
+  static async subscribeAll(lost: Redis | undefined): Promise<void> {
+    for (const entry of Entry.all.values()) {
+      if (entry.ear === lost) await entry.subscribe();
+    }
   }
 
   static woken(channel: string, message: string): void {
@@ -140,10 +197,13 @@ class Entry {
   async quit(): Promise<void> {
     if (--this.users > 0) return;
     Entry.all.delete(this.channel);
-    await messages.unsubscribe(this.channel);
+    await (publish === 'SPUBLISH' ? this.ear?.sunsubscribe(this.channel) : this.ear?.unsubscribe(this.channel));
+  }
+
+  private async subscribe(): Promise<void> {
+    this.ear = await subscribe(this.channel);
   }
 }
-messages.on('message', (channel: string, message: string) => Entry.woken(channel, message));
 
 /** A lock as one thread sees it. */
 class Lock {
@@ -195,7 +255,7 @@ class Lock {
   async release(): Promise<boolean> {
     const latch = `redisson_unlock_latch:${tagged(this.name)}:${randomBytes(16).toString('hex')}`;
     const channel = this.kind === 'spin' || this.kind === 'fair' ? '' : this.channel;
-    const answer = await redis.eval(leave, 2, this.name, latch, watchdogTime, this.field, channel, 18_000);
+    const answer = await redis.eval(leave, 2, this.name, latch, watchdogTime, this.field, channel, 18_000, publish);
     await redis.del(latch);
     const entry = watched.get(keyOf(this.name, this.field));
     if (entry && (answer !== 0 || --entry.count === 0)) watched.delete(keyOf(this.name, this.field));
@@ -204,7 +264,7 @@ class Lock {
 
   async force(): Promise<boolean> {
     watched.delete(keyOf(this.name, this.field));
-    return (await redis.eval(force, 1, this.name, this.kind === 'spin' ? '' : this.channel)) === 1;
+    return (await redis.eval(force, 1, this.name, this.kind === 'spin' ? '' : this.channel, publish)) === 1;
   }
 
   isLocked = async (): Promise<boolean> => (await redis.exists(this.name)) === 1;

@@ -22,8 +22,8 @@ import type { LockLog } from '../../../core/lock-log.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
 import { transientPause } from '../redis-backend.js';
 import { redisLines, redisRefusals } from '../redis.messages.js';
-import { clusterKeySpace } from './cluster-keys.js';
-import { ClusterNode } from './cluster-node.js';
+import { type ClusterKeySpace, clusterKeySpace } from './cluster-keys.js';
+import { ClusterNode, type NodeFormat } from './cluster-node.js';
 import { type ClusterAccess, readCluster, type RedisClusterOptions } from './cluster-options.js';
 import { SlotMap } from './slot-map.js';
 import { slotOfKey } from './slots.js';
@@ -40,6 +40,8 @@ export interface ClusterBackendOptions {
   poll?: number;
   /** True: it only shows locks. */
   observes?: boolean;
+  /** Makes the format of the locks for a node. @default the library's own */
+  format?: () => NodeFormat;
   log: LockLog;
 }
 
@@ -57,7 +59,8 @@ export class ClusterBackend implements LockBackend {
 
   private readonly access: ClusterAccess;
   private readonly map: SlotMap;
-  private readonly keys: ReturnType<typeof clusterKeySpace>;
+  private readonly prefix: string;
+  private readonly keys: ClusterKeySpace;
   /** Nodes that serve no slots any more, with the timer that ends their connection. */
   private readonly retired = new Map<ClusterNode, NodeJS.Timeout>();
   private clientId = '';
@@ -68,7 +71,8 @@ export class ClusterBackend implements LockBackend {
     this.commandTimeout = commandTimeout ?? defaults.commandTimeout;
     this.poll = poll ?? defaults.poll;
     this.access = readCluster(cluster);
-    this.keys = clusterKeySpace(this.access.keyPrefix + keyPrefix);
+    this.prefix = this.access.keyPrefix + keyPrefix;
+    this.keys = this.keysOf(options.format?.());
     this.map = new SlotMap(this.access, this.commandTimeout, {
       open: (address, home) => this.open(address, home),
       retire: (node) => this.retire(node),
@@ -166,6 +170,7 @@ export class ClusterBackend implements LockBackend {
 
   private open(address: string, home: number): ClusterNode {
     const { keyPrefix, observes = false, log } = this.options;
+    const format = this.options.format?.();
     const node: ClusterNode = new ClusterNode(
       address,
       home,
@@ -177,8 +182,9 @@ export class ClusterBackend implements LockBackend {
         observes,
         log,
       },
-      this.keys,
+      format ? this.keysOf(format) : this.keys,
       () => this.map.watch(),
+      format,
     );
     node.start(this.clientId, {
       granted: (grant) => {
@@ -191,6 +197,10 @@ export class ClusterBackend implements LockBackend {
       recovered: (what, concerns = (name) => this.nodeOf(name) === node) => this.events?.recovered(what, concerns),
     });
     return node;
+  }
+
+  private keysOf(format: NodeFormat | undefined): ClusterKeySpace {
+    return clusterKeySpace(this.prefix, format?.keys(this.prefix));
   }
 
   /** Its connection ends when no command can be under way to it any more. */

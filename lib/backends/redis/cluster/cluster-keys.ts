@@ -1,4 +1,4 @@
-import { type KeySpace, keysOfOne, keySpace } from '../keys.js';
+import { type KeySpace, keySpace } from '../keys.js';
 import { redisRefusals } from '../redis.messages.js';
 import { slotOfKey, tagOf } from './slots.js';
 
@@ -11,17 +11,21 @@ export interface ClusterKeySpace extends KeySpace {
   at(slot: () => number): ClusterKeySpace;
 }
 
-/** @throws LockConfigurationError for a prefix that would put the keys of a lock into several slots */
-export function clusterKeySpace(prefix: string): ClusterKeySpace {
+/**
+ * @param format keys of another format, whose locks have channels of their own
+ * @throws LockConfigurationError for a prefix that would put the keys of a lock into several slots
+ */
+export function clusterKeySpace(prefix: string, format?: KeySpace): ClusterKeySpace {
   const open = prefix.indexOf('{');
   // A prefix with text in its braces puts all locks into one slot: its own. Empty or open braces have no meaning.
   if (open >= 0 && prefix.indexOf('}', open) < open + 2) throw redisRefusals.clusterPrefix(prefix);
-  const plain = keySpace(prefix);
+  const plain = format ?? keySpace(prefix);
   // One request needs the slot of its name several times in a row.
   let lastName: string | undefined;
   let lastSlot = 0;
   const slotOf = (name: string): number => {
     if (name !== lastName) {
+      plain.assertOneSlot?.(name);
       lastSlot = slotOfKey(plain.forLock(name)[0]);
       lastName = name;
     }
@@ -34,7 +38,7 @@ export function clusterKeySpace(prefix: string): ClusterKeySpace {
     ...plain,
     slotOf,
     channelsOf,
-    channelsFor: (claims) => channelsOf(slotOf(claims[0]!.name)),
+    channelsFor: format ? plain.channelsFor : (claims) => channelsOf(slotOf(claims[0]!.name)),
     forScript(claims) {
       const all = plain.forScript(claims);
       all[0] = registerOf(slotOf(claims[0]!.name));
@@ -44,8 +48,9 @@ export function clusterKeySpace(prefix: string): ClusterKeySpace {
       ...keys,
       forRehearsal(clientId) {
         const home = slot();
-        const record = `${plain.own}rehearsal:{${tagOf(home)}}${clientId}`;
-        return { names: keysOfOne(registerOf(home), record), channels: channelsOf(home) };
+        const rehearsal = plain.forRehearsal(clientId, tagOf(home));
+        rehearsal.names[0] = registerOf(slotOfKey(rehearsal.names[1]!));
+        return format ? rehearsal : { ...rehearsal, channels: channelsOf(home), heard: channelsOf(home) + clientId };
       },
     }),
   };

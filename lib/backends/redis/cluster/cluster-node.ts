@@ -1,9 +1,14 @@
+import type { Redis } from 'ioredis';
 import type { LockBackendEvents } from '../../../core/lock-backend.js';
 import { inRoot } from '../../../core/root-context.js';
-import { RedisBackend, type RedisBackendOptions } from '../redis-backend.js';
+import { ChannelSubscriber, type Unsubscribe } from '../channel-subscriber.js';
+import { RedisBackend, type RedisBackendOptions, type RedisDialect } from '../redis-backend.js';
+import { isRefused } from '../redis-errors.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
-import { listenOn, ShardSubscriber } from './shard-subscriber.js';
 import { SlotBatches } from './slot-batches.js';
+
+/** A format of locks as one node has it. */
+export type NodeFormat = Pick<RedisDialect, 'keys' | 'listener' | 'subscribe' | 'mismatch' | 'scripts'>;
 
 /** A node of the cluster with slots: a Redis server with its own form of keys and of messages. */
 export class ClusterNode {
@@ -14,6 +19,7 @@ export class ClusterNode {
   /**
    * @param home one of its slots
    * @param onDown called when its connection is lost
+   * @param format @default the library's own
    */
   constructor(
     readonly address: string,
@@ -21,14 +27,26 @@ export class ClusterNode {
     options: RedisBackendOptions,
     clusterKeys: ClusterKeySpace,
     onDown: () => void,
+    format?: NodeFormat,
   ) {
     const keys = clusterKeys.at(() => this.home);
     this.backend = new RedisBackend(options, {
+      listener: (connect, clientId, patience, events) =>
+        new ChannelSubscriber(
+          connect,
+          {
+            of: (name) => keys.channelsOf(keys.slotOf(name)) + clientId,
+            subscribe: listenOn,
+            idle: patience,
+            received: (_channel, message) => events.message(message),
+          },
+          this.backend.commandTimeout,
+          events,
+        ),
+      subscribe: listenOn,
+      ...format,
       keys: () => keys,
       calls: (connection, patience) => new SlotBatches(connection, keys, patience),
-      listener: (connect, clientId, patience, events) =>
-        new ShardSubscriber(connect, keys, clientId, this.backend.commandTimeout, patience, events),
-      subscribe: listenOn,
       wentDown: onDown,
     });
   }
@@ -42,5 +60,17 @@ export class ClusterNode {
       this.started = this.backend.start(clientId, events);
       this.started.catch(() => undefined);
     });
+  }
+}
+
+/** Subscribes to a channel of a slot: by sharded messages where the server and the ACL have them, else with SUBSCRIBE at the same server. */
+async function listenOn(redis: Redis, channel: string): Promise<Unsubscribe> {
+  try {
+    await redis.ssubscribe(channel);
+    return () => redis.sunsubscribe(channel);
+  } catch (error) {
+    if (!isRefused(error) && !/unknown command/i.test((error as Error).message)) throw error;
+    await redis.subscribe(channel);
+    return () => redis.unsubscribe(channel);
   }
 }

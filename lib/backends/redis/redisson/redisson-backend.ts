@@ -1,3 +1,4 @@
+import { defaults } from '../../../core/defaults.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -16,20 +17,19 @@ import type {
   RenewRequest,
 } from '../../../core/lock-backend.js';
 import type { LockFinding, LockFindingCode } from '../../../core/lock-finding.js';
-import { CallBatches } from '../call-batches.js';
-import { RedisBackend, type RedisBackendOptions } from '../redis-backend.js';
-import { scripts as native } from '../scripts.generated.js';
-import { ChannelSubscriber } from './channel-subscriber.js';
+import type { ClusterBackend } from '../cluster/cluster-backend.js';
+import { RedisBackend, type RedisBackendOptions, type RedisDialect } from '../redis-backend.js';
+import { redissonDialect } from './redisson-dialect.js';
 import { redissonFindings, redissonRefusals } from './redisson.messages.js';
-import { redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
-import { scripts } from './scripts.generated.js';
+import type { RedissonTokens } from './redisson-keys.js';
 
 export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'node'> {
   /** @default 'own' */
   tokens?: RedissonTokens;
 }
 
-const { activity } = native;
+/** Makes the backend of a cluster. @param dialect called for each of its nodes */
+export type OnCluster = (dialect: () => RedisDialect) => ClusterBackend;
 
 /**
  * What Redisson's format cannot promise: it has no queue. Of its holders Redis knows neither since when, nor a token, and a name does not
@@ -62,9 +62,8 @@ export class RedissonBackend implements LockBackend {
   readonly poll: number;
   readonly claimWindow: number;
 
-  private readonly backend: RedisBackend;
-  private keys!: RedissonKeySpace;
-  private listener: ChannelSubscriber | undefined;
+  private readonly backend: RedisBackend | ClusterBackend;
+  private channelOf!: (name: string) => string;
   private readonly tokens: RedissonTokens;
   private events: LockBackendEvents | undefined;
   /** The claims that wait, by channel. */
@@ -74,36 +73,25 @@ export class RedissonBackend implements LockBackend {
   /** Channels of locks that are left to others, and until when. */
   private readonly yielded = new Map<string, number>();
 
-  constructor({ tokens = 'own', ...options }: RedissonBackendOptions) {
+  /** @param onCluster @default one server */
+  constructor({ tokens = 'own', ...options }: RedissonBackendOptions, onCluster?: OnCluster) {
     this.tokens = tokens;
-    this.backend = new RedisBackend(
-      { ...options, keyPrefix: options.keyPrefix ?? '' },
-      {
-        scripts: { ...scripts, activity },
-        keys: (prefix) =>
-          (this.keys = redissonKeySpace(prefix, tokens, (name) => this.listener?.listensFor(name) ?? false)),
-        calls: (connection, patience, replicas) => new CallBatches(connection, this.keys, patience, replicas),
-        mismatch: (name, held) =>
-          held === 'fair' ? redissonRefusals.fairLock(name) : redissonRefusals.readWriteLock(name),
-        listener: (connect, _clientId, _patience, events) =>
-          (this.listener = new ChannelSubscriber(
-            connect,
-            (name) => this.keys.channelOf(name),
-            this.commandTimeout,
-            (channel) => this.waiting.has(channel),
-            (channel) => this.woken(channel),
-            events,
-          )),
-        subscribe: (redis, channel) => redis.subscribe(channel),
-      },
-    );
-    this.commandTimeout = this.backend.commandTimeout;
+    const { commandTimeout = defaults.commandTimeout } = options;
+    const dialect = (): RedisDialect =>
+      redissonDialect(tokens, onCluster !== undefined, commandTimeout, {
+        channelsAre: (channelOf) => (this.channelOf = channelOf),
+        isWanted: (channel) => this.waiting.has(channel),
+        woken: (channel) => this.woken(channel),
+      });
+    this.commandTimeout = commandTimeout;
+    this.backend =
+      onCluster?.(dialect) ?? new RedisBackend({ ...options, keyPrefix: options.keyPrefix ?? '' }, dialect());
     this.poll = this.backend.poll;
     this.claimWindow = this.backend.claimWindow;
   }
 
-  get label(): string {
-    return this.backend.label;
+  get label(): string | undefined {
+    return 'label' in this.backend ? this.backend.label : undefined;
   }
 
   start(clientId: string, events: LockBackendEvents): Promise<void> {
@@ -116,11 +104,8 @@ export class RedissonBackend implements LockBackend {
     if (kind !== 'exclusive') throw redissonRefusals.onlyExclusive(name, kind);
     // Before the reply: a release may be heard earlier.
     if (enqueue) this.wait(request);
-    const yieldedUntil = enqueue && !again && this.yielded.size > 0 && this.yielded.get(this.keys.channelOf(name));
-    if (yieldedUntil && yieldedUntil > performance.now()) {
-      this.listener?.listen(name);
-      return { status: 'queued', askAt: yieldedUntil };
-    }
+    const yieldedUntil = enqueue && !again && this.yielded.size > 0 && this.yielded.get(this.channelOf(name));
+    if (yieldedUntil && yieldedUntil > performance.now()) return { status: 'queued', askAt: yieldedUntil };
     try {
       const reply = await this.backend.acquire(request);
       if (reply.status !== 'queued') this.leave(name, id);
@@ -135,7 +120,7 @@ export class RedissonBackend implements LockBackend {
 
   async release(claim: ReleaseRequest): Promise<ReleaseReply> {
     const waited = this.leave(claim.name, claim.id);
-    if (this.contested.delete(claim.id)) this.yieldFor(this.keys.channelOf(claim.name));
+    if (this.contested.delete(claim.id)) this.yieldFor(this.channelOf(claim.name));
     const reply = await this.backend.release(claim);
     return reply === 'absent' && waited ? 'cancelled' : reply;
   }
@@ -174,6 +159,10 @@ export class RedissonBackend implements LockBackend {
     return this.backend.reports(most);
   }
 
+  nodeOf(name: string): unknown {
+    return 'nodeOf' in this.backend ? this.backend.nodeOf(name) : undefined;
+  }
+
   async examine(): Promise<readonly LockFinding[]> {
     const found = await this.backend.examine();
     if (this.tokens === 'own') return found;
@@ -200,7 +189,7 @@ export class RedissonBackend implements LockBackend {
   }
 
   private wait(request: AcquireRequest): void {
-    const channel = this.keys.channelOf(request.name);
+    const channel = this.channelOf(request.name);
     const claims = this.waiting.get(channel);
     if (claims) claims.set(request.id, request);
     else this.waiting.set(channel, new Map([[request.id, request]]));
@@ -209,7 +198,7 @@ export class RedissonBackend implements LockBackend {
   /** @returns true when it waited */
   private leave(name: string, id: string): boolean {
     if (this.waiting.size === 0) return false;
-    const channel = this.keys.channelOf(name);
+    const channel = this.channelOf(name);
     const claims = this.waiting.get(channel);
     const waited = claims?.delete(id) ?? false;
     if (claims?.size === 0) this.waiting.delete(channel);

@@ -24,6 +24,16 @@ export const redissonRefusals = {
       `Lock ${printable(key)}: threads of Java wait for it as a fair lock, and this library cannot take its place among them. Use getLock there, or another name here.`,
       { key },
     ),
+
+  /**
+   * A cluster, and a name with a `{` that begins no hash tag, or with a `}` alone: Redisson derives a channel from it that is in another slot
+   * than the lock. Java cannot unlock such a lock either (CROSSSLOT).
+   */
+  loneBrace: (key: string) =>
+    new LockConfigurationError(
+      `Lock ${printable(key)}: in a cluster Redisson puts the channel of this name into another slot than the lock, because of its brace. Remove the brace, or write a hash tag: '{order:42}:pay'.`,
+      { key },
+    ),
 } as const;
 
 /** Findings of the doctor about tokens that are counted by Redisson's counters (`redisson.tokens: 'fenced'`). */

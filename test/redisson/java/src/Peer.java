@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +13,9 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.LongCodec;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /**
  * A Java service that locks. It reads one command a line from stdin, `id actor verb kind name [number] [number]`, and prints
@@ -26,7 +29,7 @@ import org.redisson.config.Config;
 public final class Peer {
     private static final Map<String, ExecutorService> ACTORS = new ConcurrentHashMap<>();
 
-    /** args: single | sentinel | cluster, addresses (comma between two; of Sentinel: the group's name first), watchdog ms */
+    /** args: single | sentinel | cluster | cluster-plain (without sharded messages), addresses (comma between two; of Sentinel: the group's name first), watchdog ms */
     public static void main(String[] args) throws Exception {
         RedissonClient redisson = Redisson.create(configOf(args[0], args[1].split(","), Long.parseLong(args[2])));
         say("ready", redisson.getId());
@@ -45,12 +48,13 @@ public final class Peer {
         Runtime.getRuntime().halt(0);
     }
 
-    private static Config configOf(String mode, String[] addresses, long watchdog) {
+    private static Config configOf(String mode, String[] addresses, long watchdog) throws Exception {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdog).setThreads(4).setNettyThreads(4);
-        if (mode.equals("cluster")) {
-            config.useClusterServers().addNodeAddress(addresses).setMasterConnectionMinimumIdleSize(1)
-                .setSlaveConnectionMinimumIdleSize(1);
+        if (mode.startsWith("cluster")) {
+            ClusterServersConfig cluster = config.useClusterServers().addNodeAddress(addresses).setReadMode(ReadMode.MASTER)
+                .setMasterConnectionMinimumIdleSize(1).setSlaveConnectionMinimumIdleSize(1);
+            if (mode.equals("cluster-plain")) plain(cluster);
         } else if (mode.equals("sentinel")) {
             config.useSentinelServers().setMasterName(addresses[0])
                 .addSentinelAddress(Arrays.copyOfRange(addresses, 1, addresses.length))
@@ -59,6 +63,15 @@ public final class Peer {
             config.useSingleServer().setAddress(addresses[0]).setConnectionMinimumIdleSize(1);
         }
         return config;
+    }
+
+    /** The setting exists since 3.29.0. Before, the order of the addresses decides. */
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static void plain(ClusterServersConfig cluster) throws Exception {
+        for (Method method : ClusterServersConfig.class.getMethods()) {
+            if (!method.getName().equals("setShardedSubscriptionMode")) continue;
+            method.invoke(cluster, Enum.valueOf((Class<? extends Enum>) method.getParameterTypes()[0], "OFF"));
+        }
     }
 
     private static ExecutorService thread(String actor) {

@@ -8,8 +8,11 @@
 -- counter   string: the last token of the lock, where tokens are shared with Redisson's RFencedLock
 -- fair      sorted set: the waiters of Redisson's fair lock, each with the ms since 1970 from which on it counts as gone
 -- KEYS are the register, then all locks, all `fair`, and, for shared tokens, all counters: each in the order of the claims.
--- `terms` is '<command that publishes> <prefix of the locks' channels> <own | fenced> <for each claim 1 when its client listens itself>'.
+-- `terms` is '<PUBLISH, or SPUBLISH in a cluster> <prefix of the locks' channels> <own | fenced> <for each claim 1 when its client listens
+-- itself>'.
 local publish, channel_prefix, tokens, listening = string.match(terms, '^(%u+) (%S+) (%l+) (%d*)$')
+-- Before Redis 7, which sets the number, there are no sharded messages.
+local sharded = publish == 'SPUBLISH' and redis.REDIS_VERSION_NUM ~= nil
 local fenced = tokens == 'fenced'
 local names = #listening
 local position, lock_key, fair_key, counter_key
@@ -32,16 +35,27 @@ local function channel()
   return channel_prefix .. (string.find(lock_key, '{', 1, true) and lock_key or '{' .. lock_key .. '}')
 end
 
--- Waiters ask when they hear this: Redisson's, too.
+local function subscribers(kind)
+  return redis.call('PUBSUB', kind, channel())[2]
+end
+
+-- Waiters ask when they hear this: Redisson's, too. In a cluster it listens in one of two ways, and clients of this library in both. A plain
+-- message is sent to all nodes: only where more clients hear those.
 local function wake()
-  redis.call(publish, channel(), '0')
+  if sharded then
+    redis.call('SPUBLISH', channel(), '0')
+  end
+  if not sharded or subscribers('NUMSUB') > subscribers('SHARDNUMSUB') then
+    redis.call('PUBLISH', channel(), '0')
+  end
 end
 
 -- How many other clients listen, and whether this one is heard of.
 local function listeners()
   local own = string.sub(listening, position, position) == '1'
-  local count = redis.call('PUBSUB', publish == 'SPUBLISH' and 'SHARDNUMSUB' or 'NUMSUB', channel())[2]
-  return count - (own and 1 or 0), own and count > 0
+  local plain = subscribers('NUMSUB')
+  local shard = sharded and subscribers('SHARDNUMSUB') or plain
+  return math.max(plain, shard) - (own and 1 or 0), own and math.min(plain, shard) > 0
 end
 
 local function others_wait()

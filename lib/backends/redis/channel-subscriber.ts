@@ -1,87 +1,86 @@
 import type { Redis } from 'ioredis';
-import type { CommandConnection } from '../command-connection.js';
-import { answerInTime, endConnection, openConnection } from '../redis-connection.js';
-import { isRefused } from '../redis-errors.js';
-import type { Listener, ListenerEvents } from '../subscriber.js';
-import type { ClusterKeySpace } from './cluster-keys.js';
+import type { CommandConnection } from './command-connection.js';
+import { answerInTime, endConnection, openConnection } from './redis-connection.js';
+import { isRefused } from './redis-errors.js';
+import type { Listener, ListenerEvents } from './subscriber.js';
 
-/** The subscription for one slot. */
-interface SlotSubscription {
-  readonly slot: number;
+/** The channels of locks, and how a client listens to them. */
+export interface LockChannels {
+  /** The channel for a lock. */
+  of(name: string): string;
+  /** Subscribes. Resolves to a function that unsubscribes. */
+  subscribe(redis: Redis, channel: string): Promise<Unsubscribe>;
+  /** A subscription ends so long (ms) after its last known waiter. */
+  readonly idle: number;
+  /** True while a claim waits. @default `listen` is called for each waiter now and then */
+  isWanted?(channel: string): boolean;
+  received(channel: string, message: string): void;
+}
+
+export type Unsubscribe = () => Promise<unknown>;
+
+/** The subscription to one channel. */
+interface Subscription {
   readonly channel: string;
-  /** When a waiter in the slot was last known. */
+  /** When a waiter was last known. */
   wantedAt: number;
   /** When it was made; undefined while there is none. */
   subscribedAt: number | undefined;
   /** When it was lost, or first wanted. */
   missingSince: number;
   underWay: boolean;
-  leave: (() => Promise<unknown>) | undefined;
-}
-
-/**
- * Subscribes to a channel of a slot: by sharded messages where the server and the ACL have them, else with SUBSCRIBE at the same server.
- * Resolves to a function that unsubscribes.
- */
-export async function listenOn(redis: Redis, channel: string): Promise<() => Promise<unknown>> {
-  try {
-    await redis.ssubscribe(channel);
-    return () => redis.sunsubscribe(channel);
-  } catch (error) {
-    if (!isRefused(error) && !/unknown command/i.test((error as Error).message)) throw error;
-    await redis.subscribe(channel);
-    return () => redis.unsubscribe(channel);
-  }
+  leave: Unsubscribe | undefined;
 }
 
 /** Pause (ms) before a subscription that the server does not count is made again. */
 const againPause = 1000;
 
 /**
- * The connection for grants of one node of a cluster: a channel for each slot with waiters, and no connection without waiters. No guarantee
- * depends on it: the next poll finds what it misses.
+ * The connection for messages about locks that have their own channels, or one for each slot: the channels with waiters, and no connection
+ * without waiters. No guarantee depends on it: the next poll finds what it misses.
  */
-export class ShardSubscriber implements Listener {
+export class ChannelSubscriber implements Listener {
   private redis: Redis | undefined;
-  private readonly subscriptions = new Map<number, SlotSubscription>();
-  /** Slots whose waiters should ask again at the end of this turn. */
-  private readonly news = new Set<number>();
+  private readonly subscriptions = new Map<string, Subscription>();
+  /** Channels whose waiters should ask again at the end of this turn. */
+  private readonly news = new Set<string>();
   private sweeper: NodeJS.Timeout | undefined;
   private checking = false;
   private closed = false;
   private ending: Promise<void> | undefined;
 
-  /** @param patience ms after which a slot without known waiters has none */
   constructor(
     private readonly connect: () => Redis,
-    private readonly keys: ClusterKeySpace,
-    private readonly clientId: string,
+    private readonly channels: LockChannels,
     private readonly commandTimeout: number,
-    private readonly patience: number,
     private readonly events: ListenerEvents,
   ) {}
 
   listen(name: string): void {
     if (this.closed) return;
-    const slot = this.keys.slotOf(name);
-    const known = this.subscriptions.get(slot);
+    const channel = this.channels.of(name);
+    const now = performance.now();
+    const known = this.subscriptions.get(channel);
     if (known) {
-      known.wantedAt = performance.now();
+      known.wantedAt = now;
       return;
     }
-    const channel = this.keys.channelsOf(slot) + this.clientId;
-    const subscription: SlotSubscription = {
-      slot,
+    const subscription: Subscription = {
       channel,
-      wantedAt: performance.now(),
+      wantedAt: now,
       subscribedAt: undefined,
-      missingSince: performance.now(),
+      missingSince: now,
       underWay: false,
       leave: undefined,
     };
-    this.subscriptions.set(slot, subscription);
+    this.subscriptions.set(channel, subscription);
     if (this.redis) void this.subscribe(subscription);
     else this.open();
+  }
+
+  /** True while messages about this lock arrive. */
+  listensFor(name: string): boolean {
+    return this.subscriptions.size > 0 && this.subscriptions.get(this.channels.of(name))?.subscribedAt !== undefined;
   }
 
   async check(): Promise<void> {
@@ -93,7 +92,7 @@ export class ShardSubscriber implements Listener {
   }
 
   missed(askedAt: number, name: string): void {
-    const subscription = this.subscriptions.get(this.keys.slotOf(name));
+    const subscription = this.subscriptions.get(this.channels.of(name));
     if (subscription?.subscribedAt === undefined || subscription.subscribedAt > askedAt) return;
     if (performance.now() - subscription.subscribedAt < againPause) return;
     lose(subscription);
@@ -126,7 +125,7 @@ export class ShardSubscriber implements Listener {
       if (this.redis === redis) for (const subscription of this.subscriptions.values()) lose(subscription);
     });
     for (const event of ['smessage', 'message'] as const) {
-      redis.on(event, (_channel: string, message: string) => this.events.message(message));
+      redis.on(event, (channel: string, message: string) => this.channels.received(channel, message));
     }
     // A slot that moves to another node ends its subscriptions: ioredis 6 emits 'moved', 5 reports a message that it cannot parse.
     redis.on('moved', () => this.dropped());
@@ -135,7 +134,7 @@ export class ShardSubscriber implements Listener {
       if (error.message.includes('sunsubscribe')) this.dropped();
     });
     openConnection(redis).catch(() => undefined);
-    this.sweeper = setInterval(() => this.sweep(), this.patience / 2).unref();
+    this.sweeper = setInterval(() => this.sweep(), this.channels.idle / 2).unref();
   }
 
   private hangUp(): void {
@@ -145,22 +144,26 @@ export class ShardSubscriber implements Listener {
     if (redis) this.ending = endConnection(redis);
   }
 
-  private async subscribe(subscription: SlotSubscription): Promise<void> {
+  private async subscribe(subscription: Subscription): Promise<void> {
     const { redis } = this;
     if (subscription.underWay || redis?.status !== 'ready') return;
     subscription.underWay = true;
+    const { channel } = subscription;
     try {
-      subscription.leave = await answerInTime(redis, listenOn(redis, subscription.channel), this.commandTimeout);
+      const leave = await answerInTime(redis, this.channels.subscribe(redis, channel), this.commandTimeout);
       if (redis !== this.redis) return;
+      // Meanwhile it was given up. Others would take it for a waiter.
+      if (!this.subscriptions.has(channel)) return void leave().catch(() => undefined);
+      subscription.leave = leave;
       subscription.subscribedAt = performance.now();
-      this.tell(subscription.slot);
+      this.tell(channel);
     } catch (error) {
       if (redis !== this.redis) return;
       if (isRefused(error)) this.events.refused(error);
       else if ((error as Error).message.startsWith('MOVED')) {
         // The waiters there find out where the slot is.
-        this.subscriptions.delete(subscription.slot);
-        this.tell(subscription.slot);
+        this.subscriptions.delete(channel);
+        this.tell(channel);
       }
       // A lost connection is replaced, and the waiters poll.
     } finally {
@@ -170,35 +173,37 @@ export class ShardSubscriber implements Listener {
 
   /** The server has ended a subscription. The replies to the waiters' requests show which one. */
   private dropped(): void {
-    for (const slot of this.subscriptions.keys()) this.tell(slot);
+    for (const channel of this.subscriptions.keys()) this.tell(channel);
   }
 
-  private tell(slot: number): void {
-    this.news.add(slot);
+  private tell(channel: string): void {
+    this.news.add(channel);
     if (this.news.size > 1) return;
     setImmediate(() => {
-      const slots = new Set(this.news);
+      const channels = new Set(this.news);
       this.news.clear();
-      if (!this.closed) this.events.subscribed((name) => slots.has(this.keys.slotOf(name)));
+      if (!this.closed) this.events.subscribed((name) => channels.has(this.channels.of(name)));
     });
   }
 
-  /** Unsubscribes from slots without waiters: a waiter asks now and then. */
+  /** Unsubscribes from channels without waiters. */
   private sweep(): void {
     const { redis } = this;
-    const before = performance.now() - this.patience;
+    const now = performance.now();
     for (const subscription of this.subscriptions.values()) {
-      if (subscription.wantedAt >= before) continue;
-      this.subscriptions.delete(subscription.slot);
-      if (subscription.subscribedAt === undefined || redis?.status !== 'ready') continue;
+      const { channel, subscribedAt, leave } = subscription;
+      if (this.channels.isWanted?.(channel)) subscription.wantedAt = now;
+      if (subscription.wantedAt > now - this.channels.idle) continue;
+      this.subscriptions.delete(channel);
+      if (subscribedAt === undefined || redis?.status !== 'ready') continue;
       // The slot may belong to another node now.
-      subscription.leave?.().catch(() => undefined);
+      leave?.().catch(() => undefined);
     }
     if (this.subscriptions.size === 0) this.hangUp();
   }
 }
 
-function lose(subscription: SlotSubscription): void {
+function lose(subscription: Subscription): void {
   if (subscription.subscribedAt !== undefined) subscription.missingSince = performance.now();
   subscription.subscribedAt = undefined;
 }

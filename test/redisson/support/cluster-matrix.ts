@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
+import { matrix } from './matrix.js';
+import { until } from './observations.js';
+import { Peer, type PeerProgram, watchdog } from './peer.js';
+import { aCluster, type ClusterSite, listenersOf } from './sites.js';
+
+const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
+/** Longer than any test waits: a waiter that is woken by its poll alone fails. */
+const noPoll = '10m';
+
+/** This library and Redisson on a cluster: all rows, and what only a cluster has. */
+export function clusterMatrix(open: () => Promise<PeerProgram>): void {
+  let site: ClusterSite;
+  const ends: Array<() => unknown> = [];
+
+  beforeAll(async () => {
+    site = await aCluster();
+  }, 60_000);
+  afterEach(async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  });
+  matrix(open, async () => ({ ...site, stop: async () => undefined }));
+  // After those of the matrix.
+  afterAll(() => site.stop());
+
+  const unique = (): string => `product:${randomUUID()}`;
+  /** A name of the n-th master. */
+  const nameOf = (part: number): string => {
+    for (;;) {
+      const name = unique();
+      if (Math.floor(slotOfKey(name) / (16_384 / 3)) === part) return name;
+    }
+  };
+  const newClient = async (options: object = {}): Promise<RedisLockClient> => {
+    const client = createLockClient({
+      ...site.connection,
+      redisson: true,
+      poll: noPoll,
+      lease: watchdog,
+      log: silent,
+      ...options,
+    });
+    ends.push(() => client.close());
+    await client.connect();
+    return client;
+  };
+  const newJava = async (mode: string, address = site.address): Promise<Peer> => {
+    const java = await Peer.start(await open(), address, mode);
+    ends.push(() => java.kill());
+    return java;
+  };
+  const listened = (name: string, least = 1): Promise<void> =>
+    until(async () => (await listenersOf(site, name)) >= least);
+  const plainMessages = async (): Promise<number> => {
+    const stats = await Promise.all(site.group.masters.map((server) => site.group.admin(server).info('commandstats')));
+    return stats.reduce((sum, text) => sum + Number(/^cmdstat_publish:calls=(\d+)/m.exec(text)?.[1] ?? 0), 0);
+  };
+
+  describe('messages of either kind', () => {
+    // Redisson 3.24 decides by the node of its first address: it listens plainly when that one lacks slot 0.
+    const plainly = (): Promise<Peer> => newJava('cluster-plain', site.address.split(',').toReversed().join());
+
+    it('a Redisson that listens plainly is woken by a release here, also beside waiters of this library', async () => {
+      const [java, client, other] = [await plainly(), await newClient(), await newClient()];
+      for (const part of [0, 1, 2]) {
+        const name = nameOf(part);
+        const lock = await client.acquire(name, { lease: '1h', renew: false });
+        const waiting = java.run('a', 'lock', 'plain', name);
+        await listened(name);
+        expect(await (await site.serverOf(name)).pubsub('NUMSUB', `redisson_lock__channel:{${name}}`)).toEqual([
+          `redisson_lock__channel:{${name}}`,
+          1,
+        ]);
+        const ours = other.acquire(name, { wait: '1m' }).then((next) => next.release());
+        await listened(name, 3);
+        await lock.release();
+        expect(await waiting).toBe('held');
+        await java.run('a', 'unlock', 'plain', name);
+        await ours;
+      }
+    }, 60_000);
+
+    it('a Redisson that publishes plainly wakes a waiter here', async () => {
+      const [java, client] = [await plainly(), await newClient()];
+      for (const part of [0, 1, 2]) {
+        const name = nameOf(part);
+        await java.run('a', 'lock', 'plain', name, 3_600_000);
+        const waiting = client.acquire(name, { wait: '1m' });
+        await listened(name, 2);
+        await java.run('a', 'unlock', 'plain', name);
+        await (await waiting).release();
+      }
+    }, 60_000);
+
+    it('no message goes to all nodes while a Redisson and clients of this library hear sharded ones', async () => {
+      const [java, client, other] = [await newJava('cluster'), await newClient(), await newClient()];
+      const before = await plainMessages();
+      const name = unique();
+      const lock = await client.acquire(name);
+      const waiting = [
+        java.run('a', 'lock', 'plain', name).then(() => java.run('a', 'unlock', 'plain', name)),
+        other.acquire(name, { wait: '1m' }).then((next) => next.release()),
+      ];
+      await listened(name, 3);
+      await lock.release();
+      await Promise.all(waiting);
+      expect(await plainMessages()).toBe(before);
+    }, 60_000);
+  });
+
+  describe('names with braces', () => {
+    it('a name with a hash tag is one lock on both sides, which wake each other', async () => {
+      const [java, client] = [await newJava('cluster'), await newClient()];
+      const name = `order:{${randomUUID()}}:pay`;
+      const heard = async (): Promise<boolean> =>
+        (
+          (await (await site.serverOf(name)).call('PUBSUB', 'SHARDNUMSUB', `redisson_lock__channel:${name}`)) as [
+            string,
+            number,
+          ]
+        )[1] > 0;
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m', lease: '1h', renew: false });
+      await until(heard);
+      await java.run('a', 'unlock', 'plain', name);
+      const lock = await waiting;
+      const next = java.run('b', 'lock', 'plain', name);
+      await until(async () => (await site.redis.pttl(name)) > 0 && (await heard()));
+      await lock.release();
+      expect(await next).toBe('held');
+      await java.run('b', 'unlock', 'plain', name);
+    }, 60_000);
+
+    it.each(['a{b', 'a}b', 'x{}y', '{}', 'a{}b{c}'])('%s is refused, with what to do', async (name) => {
+      const client = await newClient();
+      const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining('write a hash tag') };
+      await expect(client.acquire(name)).rejects.toMatchObject(refused);
+      await expect(client.tryAcquire(name)).rejects.toMatchObject(refused);
+      await expect(client.inspect(name)).rejects.toMatchObject(refused);
+      await expect(client.forceRelease(name)).rejects.toMatchObject(refused);
+      expect(await site.redis.exists(name)).toBe(0);
+    });
+  });
+
+  // Row 18
+  describe('a slot that moves to another node', () => {
+    /** Moves the slot of a name to the third master; resolves to its way back. */
+    const move = async (name: string): Promise<() => Promise<void>> => {
+      const { group } = site;
+      const slot = slotOfKey(name);
+      const owner = await group.ownerOf(slot);
+      await group.move(slot, group.masters[2]!);
+      return () => group.move(slot, owner);
+    };
+
+    it('while a client here waits: it is woken at the new node', async () => {
+      const [java, client] = [await newJava('cluster'), await newClient()];
+      const name = nameOf(0);
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name, 2);
+      const back = await move(name);
+      await listened(name, 2);
+      await java.run('a', 'unlock', 'plain', name);
+      await (await waiting).release();
+      await back();
+    }, 60_000);
+
+    it('while Java waits: the holder here renews and releases at the new node, and Java has the lock', async () => {
+      const [java, client] = [await newJava('cluster'), await newClient()];
+      const name = nameOf(0);
+      const lock = await client.acquire(name);
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(name);
+      const back = await move(name);
+      await lock.renew();
+      expect(lock.isHeld).toBe(true);
+      expect(await (await site.serverOf(name)).hlen(name)).toBe(1);
+      await lock.release();
+      expect(await waiting).toBe('held');
+      await java.run('a', 'unlock', 'plain', name);
+      await back();
+    }, 60_000);
+  });
+
+  // Row 18. The last test: the cluster is another one after it.
+  it('a master that fails: a lock that its replica has stays held, and both wake each other at the new master', async () => {
+    const { group } = site;
+    const [java, client] = [await newJava('cluster'), await newClient({ poll: '1s', commandTimeout: 1000 })];
+    const name = nameOf(1);
+    const lock = await client.acquire(name, { lease: '20s' });
+    const owner = await group.ownerOf(slotOfKey(name));
+    const replica = await group.replicaOf(owner);
+    expect(await group.admin(owner).wait(1, 10_000)).toBe(1);
+    await owner.kill();
+    await group.takeOver(replica);
+    await until(() =>
+      lock.renew().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(lock.isHeld).toBe(true);
+    // Java finds the new master in its own time.
+    await until(async () => (await java.run('a', 'try', 'plain', name)) === 'no');
+    const waiting = java.run('b', 'lock', 'plain', name);
+    await listened(name);
+    await lock.release();
+    expect(await waiting).toBe('held');
+    const next = client.acquire(name, { wait: '1m' });
+    await listened(name, 2);
+    await java.run('b', 'unlock', 'plain', name);
+    await (await next).release();
+    await group.rejoin(owner);
+  }, 120_000);
+}

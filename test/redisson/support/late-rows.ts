@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { createLockClient } from 'nestjs-redis-lock/client';
+import { LateLink } from '../../fault/support/late-link.js';
+import { until } from './observations.js';
+import type { Peer } from './peer.js';
+import type { Site } from './sites.js';
+
+const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
+const commandTimeout = 500;
+
+const scriptsRunBy = async (server: Redis): Promise<number> =>
+  Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await server.info('commandstats'))?.[1] ?? 0);
+
+/** Row 12: a request of this library reaches Redis after its sender gave up. */
+export function lateRows(siteOf: () => Site, javaOf: () => Peer): void {
+  describe('a request that Redis executes after its sender gave up', () => {
+    /** Resolves when a request for the lock is in the link, its sender has given up, and has sent its release in another way. */
+    const givenUp = async (name: string, link: LateLink, server: Redis): Promise<AsyncDisposable> => {
+      const client = createLockClient({
+        ...siteOf().through(server, link),
+        redisson: true,
+        commandTimeout,
+        log: silent,
+      });
+      await client.connect();
+      const before = await scriptsRunBy(server);
+      link.hold();
+      const refused = client.acquire(name, { lease: '1h', renew: false }).catch((error: unknown) => error);
+      await until(async () => link.holds);
+      link.hangUp();
+      expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+      await until(async () => (await scriptsRunBy(server)) > before);
+      return { [Symbol.asyncDispose]: () => client.close() };
+    };
+    const delivered = async (link: LateLink, server: Redis): Promise<void> => {
+      const before = await scriptsRunBy(server);
+      link.deliver();
+      await until(async () => (await scriptsRunBy(server)) > before);
+    };
+
+    it('soon after: its lock is released, and Java does not wait for the end of its lease', async () => {
+      const name = `product:${randomUUID()}`;
+      const server = await siteOf().serverOf(name);
+      await using link = await LateLink.to(server.options.port!);
+      await using _ = await givenUp(name, link, server);
+      await delivered(link, server);
+      expect(await javaOf().run('late', 'lock', 'plain', name)).toBe('held');
+      await javaOf().run('late', 'unlock', 'plain', name);
+    });
+
+    it('later than its sender waits for a reply: it takes nothing from Java, and leaves no lock', async () => {
+      const name = `product:${randomUUID()}`;
+      const server = await siteOf().serverOf(name);
+      await using link = await LateLink.to(server.options.port!);
+      const end = performance.now() + 2.2 * commandTimeout;
+      await using _ = await givenUp(name, link, server);
+      await until(async () => performance.now() > end);
+      await delivered(link, server);
+      expect(await server.exists(name)).toBe(0);
+    });
+  });
+}
