@@ -12,6 +12,8 @@ export class BackendBench {
   readonly inOrder: TestFramework['it'];
   /** For guarantees of a release that grants the lock to a waiter. Skipped where it only wakes waiters. */
   readonly inQueue: TestFramework['it'];
+  /** For guarantees of tokens that are made from the backend's time. Skipped where they are counted. */
+  readonly dated: TestFramework['it'];
   target!: ConformanceTarget;
   /** The clients of the running test. */
   readonly parties: Party[] = [];
@@ -25,6 +27,7 @@ export class BackendBench {
     this.it = it;
     this.inOrder = capabilities.fifo ? it : () => undefined;
     this.inQueue = capabilities.queue ? it : () => undefined;
+    this.dated = capabilities.dated ? it : () => undefined;
     beforeAll(async () => {
       this.target = await open();
     });

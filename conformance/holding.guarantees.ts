@@ -5,6 +5,8 @@ import { expect, thrownBy } from './expectations.js';
 /** A held lock: its loss, its renewal, its end. */
 export function holding(bench: ClientBench): void {
   const { describe, it, join, unique } = bench;
+  /** The tokens of two holders are so far apart (µs of the backend's time), where they have a date. */
+  const apart = (microseconds: number): number => (bench.capabilities.dated ? microseconds : 1);
 
   describe('a lock that is lost', () => {
     it('because its lease ran out reports the loss before another caller gets it', async () => {
@@ -109,7 +111,7 @@ export function holding(bench: ClientBench): void {
       }
       await a.client.shutdown(0);
       const next = await b.acquire(name, { wait: '15s' });
-      expect(next.fencingToken).toBeGreaterThanOrEqual(lock.fencingToken + 1_900_000);
+      expect(next.fencingToken).toBeGreaterThanOrEqual(lock.fencingToken + apart(1_900_000));
       await next.release();
     });
 
@@ -132,7 +134,7 @@ export function holding(bench: ClientBench): void {
         }),
       );
       for (const [index, token] of tokens.slice(1).entries())
-        expect(token - tokens[index]!).toBeGreaterThanOrEqual(290_000);
+        expect(token - tokens[index]!).toBeGreaterThanOrEqual(apart(290_000));
     });
 
     it('with minHold stays taken also when the shutdown aborts the work', async () => {

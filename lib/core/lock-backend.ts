@@ -111,6 +111,8 @@ export interface BackendCapabilities {
   readonly shared: boolean;
   /** A queue: a release grants the lock to a waiter in the same step. Else a release tells the waiters, and the first that asks has the lock. */
   readonly queue: boolean;
+  /** Fencing tokens are made from the backend's time: they rise over a loss of all data, and tell since when a lock is held. */
+  readonly dated: boolean;
 }
 
 export const allCapabilities: BackendCapabilities = {
@@ -120,6 +122,7 @@ export const allCapabilities: BackendCapabilities = {
   handOver: true,
   shared: true,
   queue: true,
+  dated: true,
 };
 
 export interface LockBackendEvents {

@@ -10,9 +10,11 @@ import { pollingClient } from './redis-target.js';
 
 /** Locks in Redisson's format on a real Redis. */
 class RedissonTarget implements ConformanceTarget {
+  constructor(private readonly tokens: 'own' | 'fenced') {}
+
   backend({ poll = 5_000, commandTimeout = 5_000, polling = false }: TargetOptions = {}): LockBackend {
     const redis = polling ? pollingClient(sharedRedisUrl()) : sharedRedisUrl();
-    return new RedissonBackend({ redis, poll, commandTimeout, log: new KeptLog() });
+    return new RedissonBackend({ redis, tokens: this.tokens, poll, commandTimeout, log: new KeptLog() });
   }
 
   crash(backend: LockBackend): Promise<void> {
@@ -48,14 +50,9 @@ class RedissonClusterTarget implements ConformanceTarget {
   }
 }
 
-describe("locks in Redisson's format", () => {
-  lockBackendConformance(async () => new RedissonTarget(), undefined, redissonCapabilities);
-});
-
-describe("locks in Redisson's format on a cluster of three masters with replicas", () => {
-  let group: Promise<ClusterGroup> | undefined;
-  const target = async (): Promise<ConformanceTarget> =>
-    new RedissonClusterTarget(await (group ??= ClusterGroup.start()));
-  lockBackendConformance(target, undefined, redissonCapabilities);
-  afterAll(async () => (await group)?.stop());
+describe.each(['own', 'fenced'] as const)("locks in Redisson's format, with %s tokens", (tokens) => {
+  lockBackendConformance(async () => new RedissonTarget(tokens), undefined, {
+    ...redissonCapabilities,
+    dated: tokens === 'own',
+  });
 });

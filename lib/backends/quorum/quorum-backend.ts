@@ -45,6 +45,7 @@ export const quorumCapabilities: BackendCapabilities = {
   handOver: false,
   shared: true,
   queue: true,
+  dated: true,
 };
 
 /**

@@ -42,6 +42,7 @@ export const redissonCapabilities: BackendCapabilities = {
   handOver: true,
   shared: false,
   queue: false,
+  dated: true,
 };
 
 const losesData: ReadonlySet<LockFindingCode> = new Set(['LOCK_DOCTOR_EVICTION', 'LOCK_DOCTOR_PERSISTENCE']);
@@ -57,7 +58,7 @@ const courtesy = 20;
  * has the lock.
  */
 export class RedissonBackend implements LockBackend {
-  readonly capabilities = redissonCapabilities;
+  readonly capabilities: BackendCapabilities;
   readonly commandTimeout: number;
   readonly poll: number;
   readonly claimWindow: number;
@@ -76,6 +77,7 @@ export class RedissonBackend implements LockBackend {
   /** @param onCluster @default one server */
   constructor({ tokens = 'own', ...options }: RedissonBackendOptions, onCluster?: OnCluster) {
     this.tokens = tokens;
+    this.capabilities = { ...redissonCapabilities, dated: tokens === 'own' };
     const { commandTimeout = defaults.commandTimeout } = options;
     const dialect = (): RedisDialect =>
       redissonDialect(tokens, onCluster !== undefined, commandTimeout, {
