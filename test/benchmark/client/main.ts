@@ -7,6 +7,7 @@ import { hold, idle, letGo } from './hold.task.js';
 import { hot } from './hot.task.js';
 import { names } from './names.task.js';
 import { ask, giveBack, ping } from './relay.task.js';
+import { turns } from './turns.task.js';
 
 export interface OpenTask {
   readonly driver: string;
@@ -16,7 +17,7 @@ export interface OpenTask {
 }
 
 /** Each takes what is open, and its own settings; an answer travels back as it is. */
-const tasks = { cycles, crashed, decorated, hold, idle, letGo, hot, names, ask, giveBack, ping };
+const tasks = { cycles, crashed, decorated, hold, idle, letGo, hot, names, ask, giveBack, ping, turns };
 export type Tasks = typeof tasks;
 
 let opened: Lockable | undefined;

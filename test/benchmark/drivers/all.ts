@@ -5,6 +5,7 @@ import { nestRedlock, nestRedlockTuned } from './nest-redlock.js';
 import { withMetrics, withTraces } from './observed.js';
 import { ours, oursSent, oursStrict, oursWorker } from './ours.js';
 import { oursQuorum, redlockQuorum, redlockQuorumTuned, semaphoreQuorum, semaphoreQuorumTuned } from './quorum.js';
+import { nodeRedisson, oursRedisson, redissonItself } from './redisson.js';
 import { redisSemaphore } from './redis-semaphore.js';
 import { redlock4, redlock4Tuned } from './redlock4.js';
 import { redlock5, redlock5Tuned, sesamecare, sesamecareTuned } from './redlock5.js';
@@ -42,7 +43,15 @@ export const overQuorum: readonly Driver[] = [
 ];
 
 /** In the order of the tables. */
-export const drivers: readonly Driver[] = [...onOneServer, withMetrics, withTraces, ...overQuorum];
+export const drivers: readonly Driver[] = [
+  ...onOneServer,
+  withMetrics,
+  withTraces,
+  ...overQuorum,
+  oursRedisson,
+  nodeRedisson,
+  redissonItself,
+];
 
 /** Drivers that have their own setting only for waiting are left out of scenarios without waiting. */
 export const uncontended = onOneServer.filter((driver) => !driver.contendedOnly);

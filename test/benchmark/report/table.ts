@@ -19,13 +19,18 @@ export const figure = (value: number | undefined, digits = 0): string =>
 const times = (value: number | undefined, unit: number | undefined): string =>
   value === undefined || !unit || Number.isNaN(value / unit) ? '–' : figure(value / unit, value / unit < 10 ? 2 : 0);
 
-function variantTable(results: Results, { name, main, columns }: Scenario, variant: string): string {
+function variantTable(results: Results, { name, main, columns: all }: Scenario, variant: string): string {
   const of = (driver: string, { key, across }: Pick<Column, 'key' | 'across'>) =>
     results.value(name, variant, driver, key, across);
   const floor = main && of(nameOf('floor'), { key: main.column });
   const best = main && results.best('peer', name, variant, main.column, main.better)?.value;
+  const played = results.drivers(name, variant);
+  // What this variant does not measure.
+  const columns = all.filter(({ key }) =>
+    played.some((driver) => results.value(name, variant, driver, key) !== undefined),
+  );
   const head = [variant, ...columns.map(({ title }) => title), ...(main ? ['× by hand', '× best peer'] : [])];
-  const rows = results.drivers(name, variant).map((driver) => {
+  const rows = played.map((driver) => {
     const value = main && of(driver, { key: main.column });
     return [
       driver === nameOf('ours') ? `**${driver}**` : driver,
@@ -55,7 +60,9 @@ export function report(
   const played = new Set(results.samples.map((sample) => sample.driver));
   const settings = drivers.filter(({ name }) => played.has(name)).map(({ name, settings: told }) => [name, told]);
   const tables = scenarios.map((scenario) => {
+    const missing = scenario.missing?.();
     const variants = results.variants(scenario.name).map((variant) => variantTable(results, scenario, variant));
+    if (variants.length === 0 && missing) variants.push(`Not measured: ${missing}.`);
     return `## ${scenario.title}\n\n${variants.join('\n\n')}`;
   });
   return [

@@ -18,6 +18,8 @@ export interface Scenario {
   /** The column by which drivers are compared: with the floor, and with the best peer. Left out: they are not. */
   readonly main?: { readonly column: string; readonly better: 'more' | 'less' };
   readonly columns: readonly Column[];
+  /** Why it cannot be played on this machine. */
+  missing?(): string | undefined;
   play(stage: Stage): Promise<void>;
   /** What issue 4 asks for. */
   bars(results: Results): Bar[];

@@ -120,6 +120,25 @@ public final class Peer {
                     lock.unlock();
                 }
                 return grants;
+            // giveBack: unlocks; the answer is when it began, in ns of the common clock
+            case "giveBack":
+                long began = System.nanoTime();
+                lock.unlock();
+                return began;
+            // turns <until, in ns of the common clock> <ms inside>: how often it had the lock, and its longest wait (ns), comma between the two
+            case "turns":
+                long turns = 0;
+                long longest = 0;
+                for (long asked; (asked = System.nanoTime()) < first; turns++) {
+                    lock.lock();
+                    longest = Math.max(longest, System.nanoTime() - asked);
+                    try {
+                        if (lease > 0) Thread.sleep(lease);
+                    } finally {
+                        lock.unlock();
+                    }
+                }
+                return turns + "," + longest;
             default: throw new IllegalArgumentException(words[2]);
         }
     }
