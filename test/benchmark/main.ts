@@ -99,8 +99,9 @@ if (options.json) {
 if (options.write) {
   const docs = join(import.meta.dirname, '..', '..', 'docs');
   const page = join(docs, 'operate', 'performance-tables.md');
-  if (options.only) writeFileSync(page, merge(readFileSync(page, 'utf8'), tables));
-  else {
+  if (options.only) {
+    if (results.samples.length > 0) writeFileSync(page, merge(readFileSync(page, 'utf8'), tables));
+  } else {
     writeFileSync(page, `<!-- Written by npm run bench -- --write -->\n\n${tables}`);
     writeFileSync(join(docs, 'images', 'performance.svg'), chart(results));
   }
