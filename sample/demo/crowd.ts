@@ -2,6 +2,8 @@
 export interface Answer {
   readonly outcome: 'bought' | 'refused' | 'error';
   readonly ms: number;
+  /** Which of the processes it came from. */
+  readonly seller?: number;
   /** Undefined when there was no response. */
   readonly status?: number;
   /** For an error: its description. */
@@ -21,9 +23,10 @@ export async function sendCrowd({ buyers, urls, eventId, signal, onAnswer }: Cro
   let answered = 0;
   return Promise.all(
     Array.from({ length: buyers }, async (_, index) => {
-      const answer = await buy(`${urls[index % urls.length]}/events/${eventId}/tickets`, `buyer ${index + 1}`, signal);
+      const seller = index % urls.length;
+      const answer = await buy(`${urls[seller]}/events/${eventId}/tickets`, `buyer ${index + 1}`, signal);
       onAnswer(++answered);
-      return answer;
+      return { ...answer, seller };
     }),
   );
 }

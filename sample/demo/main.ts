@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { redisForThisRun } from '../../scripts/redis-server.mjs';
 import { runCommand } from '../command.js';
+import { javaOffice, NotHere } from './java-office.js';
 import { type DemoOptions, help, readOptions } from './options.js';
 import { Progress } from './progress.js';
 import { asText, report } from './report.js';
@@ -15,13 +16,19 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<boolean>
   const redis = await redisForThisRun();
   try {
     using progress = new Progress(process.stderr);
+    if (options.java) progress.step('building the box office in Java');
+    const startJava = options.java ? await javaOffice(directory) : undefined;
     const databaseUrl = process.env['DATABASE_URL'] || undefined;
     const database = { databaseUrl, databaseFile: join(directory, 'sale.sqlite') };
-    const sales = await runSales({ options, database, redisUrl: redis.url, progress, signal });
+    const sales = await runSales({ options, database, redisUrl: redis.url, startJava, progress, signal });
     const result = report(options, databaseUrl ? 'postgres' : 'sqlite', sales);
     progress.clear();
     console.log(options.json ? JSON.stringify(result, null, 2) : asText(result));
     return result.ok;
+  } catch (error) {
+    if (!(error instanceof NotHere)) throw error;
+    console.error(error.message);
+    return false;
   } finally {
     await redis.stop();
     rmSync(directory, { recursive: true, force: true });

@@ -5,6 +5,8 @@ export interface DemoOptions {
   readonly processes: number;
   readonly buyers: number;
   readonly tickets: number;
+  /** A box office in Java sells tickets of the same sale. */
+  readonly java: boolean;
   readonly json: boolean;
   readonly help: boolean;
 }
@@ -24,6 +26,8 @@ Real processes, real HTTP, one database, one Redis.
   --processes <n>   application processes side by side, 1 to 16     (default 4)
   --buyers <n>      buyers, all at once, 1 to 5000                  (default 400)
   --tickets <n>     tickets on sale, 1 to 5000                      (default 100)
+  --java            a box office in Java, with Redisson, sells tickets of the same sale under the same lock
+                    (needs a JDK and Maven, and the SQLite file)
   --json            the result as JSON on stdout, nothing else there
   --help            this text
 
@@ -43,6 +47,7 @@ const flags = {
   processes: { type: 'string' },
   buyers: { type: 'string' },
   tickets: { type: 'string' },
+  java: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   web: { type: 'boolean', default: false },
   port: { type: 'string', default: '4321' },
@@ -54,13 +59,16 @@ const terminal = { processes: '4', buyers: '400', tickets: '100' };
 
 /** @throws UsageError naming the option that is wrong. */
 export function readOptions(args: string[]): DemoOptions & WebOptions {
-  const { json, web, port, pace, help, ...given } = parse(args);
+  const { java, json, web, port, pace, help, ...given } = parse(args);
+  if (java && web) throw new UsageError('--java: not together with --web.');
+  if (java && process.env['DATABASE_URL']) throw new UsageError('--java: needs the SQLite file; unset DATABASE_URL.');
   const defaults = web ? { processes: '3', buyers: '60', tickets: '30' } : terminal;
   if (!isPace(pace)) throw new UsageError(`--pace: '${pace}' given; write ${Object.keys(paces).join(', ')}.`);
   return {
     processes: count('processes', given.processes ?? defaults.processes, web ? 6 : 16),
     buyers: count('buyers', given.buyers ?? defaults.buyers, web ? 1000 : 5000),
     tickets: count('tickets', given.tickets ?? defaults.tickets, web ? 200 : 5000),
+    java,
     json,
     web,
     port: count('port', port, 65_535, 0),

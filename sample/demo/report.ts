@@ -6,6 +6,8 @@ export interface Report {
   readonly processes: number;
   readonly buyers: number;
   readonly tickets: number;
+  /** The last of the sellers is the box office in Java. */
+  readonly java: boolean;
   readonly database: 'postgres' | 'sqlite';
   readonly sales: readonly SaleResult[];
   /** What is wrong with the locked sale. */
@@ -22,24 +24,36 @@ export function report(options: DemoOptions, database: Report['database'], sales
       const surprise = surpriseOf(sale, options);
       return surprise === undefined ? [] : [`${guises[sale.guard]}: ${surprise}.`];
     });
-  const { processes, buyers, tickets } = options;
-  return { ok: problems.length === 0, processes, buyers, tickets, database, sales, problems, surprises };
+  const { processes, buyers, tickets, java } = options;
+  return { ok: problems.length === 0, processes, buyers, tickets, java, database, sales, problems, surprises };
 }
 
-export function asText({ ok, processes, buyers, tickets, database, sales, problems, surprises }: Report): string {
-  const head = ['', 'sold', 'orders', 'oversold', 'refused', 'errors', 'time', 'p50', 'p99'];
+export function asText({ ok, processes, buyers, tickets, java, database, sales, problems, surprises }: Report): string {
+  const head = [
+    '',
+    'sold',
+    'orders',
+    'oversold',
+    'refused',
+    'errors',
+    'time',
+    'p50',
+    'p99',
+    ...(java ? ['by Nest', 'by Java'] : []),
+  ];
   const rows = sales.map((sale) => [
     guises[sale.guard],
     ...[sale.sold, sale.orders, sale.oversold, sale.refused, sale.errors].map(String),
     `${(sale.timeMs / 1000).toFixed(2)} s`,
     `${sale.p50Ms} ms`,
     `${sale.p99Ms} ms`,
+    ...(java ? [sale.soldBy.slice(0, -1).join(' + '), String(sale.soldBy.at(-1))] : []),
   ]);
   const verdict = ok
     ? [`The locked sale sold exactly ${Math.min(buyers, tickets)} of ${tickets} tickets, each one once.`]
     : ['The locked sale FAILED:', ...problems.map((problem) => `  ${problem}`)];
   return [
-    `${buyers} buyers at ${tickets} tickets, ${processes} ${processes === 1 ? 'process' : 'processes'}, ${database === 'postgres' ? 'Postgres' : 'one SQLite file'}`,
+    `${buyers} buyers at ${tickets} tickets, ${processes} ${processes === 1 ? 'process' : 'processes'}${java ? ' and a box office in Java' : ''}, ${database === 'postgres' ? 'Postgres' : 'one SQLite file'}`,
     '',
     ...table([head, ...rows]),
     '',

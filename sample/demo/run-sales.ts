@@ -4,6 +4,7 @@ import { Event } from '../src/events/event.entity.js';
 import { Order } from '../src/orders/order.entity.js';
 import { type Guard, guards, type Settings } from '../src/settings.js';
 import { sendCrowd } from './crowd.js';
+import type { JavaOffice, StartJava } from './java-office.js';
 import type { DemoOptions } from './options.js';
 import type { Progress } from './progress.js';
 import { SaleProcesses } from './sale-process.js';
@@ -13,6 +14,8 @@ interface Sales {
   readonly options: DemoOptions;
   readonly database: Pick<Settings, 'databaseUrl' | 'databaseFile'>;
   readonly redisUrl: string;
+  /** A box office in Java beside the processes. */
+  readonly startJava?: StartJava | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }
@@ -38,13 +41,15 @@ async function runSale(guard: Guard, database: DataSource, sales: Sales): Promis
 
   progress.step(`${guises[guard]}: starting ${count} processes`);
   await using processes = await SaleProcesses.start(count, environment(guard, sales));
+  await using java: JavaOffice | undefined = await sales.startJava?.(environment(guard, sales));
+  const urls = [...processes.urls, ...(java ? [java.url] : [])];
   signal.throwIfAborted();
   await putOnSale(`${processes.urls[0]}/events/${eventId}`, tickets, signal);
   try {
     progress.step(`${guises[guard]}: ${buyers} buyers`);
     const start = performance.now();
     const onAnswer = (answered: number) => progress.bar(guises[guard], answered, buyers);
-    const answers = await sendCrowd({ buyers, urls: processes.urls, eventId, signal, onAnswer });
+    const answers = await sendCrowd({ buyers, urls, eventId, signal, onAnswer });
     const result = saleResult(guard, tickets, answers, await books(database, eventId), performance.now() - start);
     if (guard === 'lock' && result.errors > 0) console.error(processes.log);
     return result;
@@ -54,10 +59,14 @@ async function runSale(guard: Guard, database: DataSource, sales: Sales): Promis
   }
 }
 
-function environment(guard: Guard, { database: { databaseUrl, databaseFile }, redisUrl }: Sales): NodeJS.ProcessEnv {
+function environment(
+  guard: Guard,
+  { database: { databaseUrl, databaseFile }, redisUrl, startJava }: Sales,
+): NodeJS.ProcessEnv {
   return {
     ...process.env,
     SALE_GUARD: guard,
+    LOCK_FORMAT: startJava ? 'redisson' : 'native',
     REDIS_URL: redisUrl,
     DATABASE_URL: databaseUrl,
     DATABASE_FILE: databaseFile,

@@ -18,6 +18,8 @@ export interface SaleResult {
   readonly oversold: number;
   /** Buyers who got the response 'bought'. */
   readonly bought: number;
+  /** Of these, how many each process served. */
+  readonly soldBy: readonly number[];
   /** Buyers who got the response 'sold out'. */
   readonly refused: number;
   /** Other responses, and the number of buyers who got each. */
@@ -52,6 +54,7 @@ export function saleResult(
     orders: books.orders,
     oversold: Math.max(0, books.orders - tickets),
     bought: told('bought'),
+    soldBy: soldBy(answers),
     refused: told('refused'),
     errors: told('error'),
     reasons,
@@ -59,6 +62,13 @@ export function saleResult(
     p50Ms: Math.round(percentile(times, 0.5)),
     p99Ms: Math.round(percentile(times, 0.99)),
   };
+}
+
+function soldBy(answers: readonly Answer[]): number[] {
+  const counts: number[] = [];
+  for (const { seller = 0, outcome } of answers)
+    counts[seller] = (counts[seller] ?? 0) + (outcome === 'bought' ? 1 : 0);
+  return counts;
 }
 
 /** The nearest rank: the smallest value that at least this share of all values does not exceed. */

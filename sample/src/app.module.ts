@@ -18,7 +18,12 @@ export class AppModule {
       module: AppModule,
       imports: [
         TypeOrmModule.forRoot(databaseOptions(settings)),
-        RedisLockModule.forRoot({ redis: settings.redisUrl, lease: settings.leaseMs }),
+        RedisLockModule.forRoot({
+          redis: settings.redisUrl,
+          lease: settings.leaseMs,
+          // With the tokens of Redisson's RFencedLock the rows refuse late writes of both sides.
+          redisson: settings.lockFormat === 'redisson' && { tokens: 'fenced' },
+        }),
         EventsModule,
         TicketsModule.forRoot(settings),
         ReportsModule.forRoot(settings),

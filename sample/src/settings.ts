@@ -9,6 +9,8 @@ export interface Settings {
   readonly port: number;
   readonly guard: Guard;
   readonly redisUrl: string;
+  /** The format of the locks: the library's own, or that of Redisson, which a service in Java has, too. */
+  readonly lockFormat: 'native' | 'redisson';
   /** Postgres when given, else the SQLite file. */
   readonly databaseUrl: string | undefined;
   /** One file, opened by every process of the sale. */
@@ -30,10 +32,15 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const guard = guards.find((known) => known === (env.SALE_GUARD || 'lock'));
   if (guard === undefined) throw new Error(`SALE_GUARD: '${env.SALE_GUARD}' given; write ${guards.join(', ')}.`);
 
+  const lockFormat = env.LOCK_FORMAT || 'native';
+  if (lockFormat !== 'native' && lockFormat !== 'redisson')
+    throw new Error(`LOCK_FORMAT: '${lockFormat}' given; write native or redisson.`);
+
   return {
     port: readNumber('PORT', env.PORT, 65_535) ?? 3000,
     guard,
     redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
+    lockFormat,
     databaseUrl: env.DATABASE_URL || undefined,
     databaseFile: env.DATABASE_FILE || join(tmpdir(), 'ticket-sale.sqlite'),
     paymentMs: readNumber('PAYMENT_MS', env.PAYMENT_MS, 600_000),

@@ -4,7 +4,7 @@ import { asText, report } from '../../sample/demo/report.js';
 import { saleResult } from '../../sample/demo/sale-result.js';
 import type { Guard } from '../../sample/src/settings.js';
 
-const options = { processes: 4, buyers: 5, tickets: 2, json: false, help: false };
+const options = { processes: 4, buyers: 5, tickets: 2, java: false, json: false, help: false };
 const bought: Answer = { outcome: 'bought', ms: 1 };
 const refused: Answer = { outcome: 'refused', ms: 1 };
 const failed: Answer = { outcome: 'error', ms: 1, reason: '503 LOCK_UNAVAILABLE' };

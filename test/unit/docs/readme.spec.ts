@@ -52,6 +52,7 @@ describe('sample/demo/one-run.txt', () => {
         orders: orders!,
         oversold,
         bought: orders!,
+        soldBy: [],
         refused: refused!,
         errors: errors!,
         ...rest,
