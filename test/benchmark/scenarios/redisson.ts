@@ -165,7 +165,7 @@ function bars(results: Results): Bar[] {
       .flatMap((contest) =>
         [oursRedisson, redissonItself].map((driver) =>
           atLeast(
-            `redisson, ${titleOf(contest)}: % of turns of ${driver.name}`,
+            `redisson, ${titleOf(contest)}: % of acquisitions of ${driver.name}`,
             5,
             value(titleOf(contest), driver, 'share'),
           ),
@@ -181,8 +181,8 @@ export const redisson: Scenario = {
     { key: 'p50', title: 'p50 ms', digits: 2 },
     { key: 'p99', title: 'p99 ms', digits: 2, across: 'median' },
     { key: 'native', title: '× nestjs-redis-lock', digits: 2 },
-    { key: 'turns', title: 'turns/s' },
-    { key: 'share', title: '% of turns', digits: 1 },
+    { key: 'turns', title: 'acquisitions/s' },
+    { key: 'share', title: '% of acquisitions', digits: 1 },
     { key: 'longest', title: 'longest wait ms', across: 'largest' },
   ],
   missing: whyNoJava,
