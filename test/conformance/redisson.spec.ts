@@ -56,3 +56,11 @@ describe.each(['own', 'fenced'] as const)("locks in Redisson's format, with %s t
     dated: tokens === 'own',
   });
 });
+
+describe("locks in Redisson's format on a cluster of three masters with replicas", () => {
+  let group: Promise<ClusterGroup> | undefined;
+  const target = async (): Promise<ConformanceTarget> =>
+    new RedissonClusterTarget(await (group ??= ClusterGroup.start()));
+  lockBackendConformance(target, undefined, redissonCapabilities);
+  afterAll(async () => (await group)?.stop());
+});

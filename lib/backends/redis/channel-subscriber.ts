@@ -152,7 +152,7 @@ export class ChannelSubscriber implements Listener {
     try {
       const leave = await answerInTime(redis, this.channels.subscribe(redis, channel), this.commandTimeout);
       if (redis !== this.redis) return;
-      // Meanwhile it was given up. Others would take it for a waiter.
+      // It was given up while it was made. Others would take it for a waiter.
       if (!this.subscriptions.has(channel)) return void leave().catch(() => undefined);
       subscription.leave = leave;
       subscription.subscribedAt = performance.now();
