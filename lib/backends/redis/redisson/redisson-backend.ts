@@ -53,6 +53,9 @@ const losesData: ReadonlySet<LockFindingCode> = new Set(['LOCK_DOCTOR_EVICTION',
  */
 const courtesy = 20;
 
+/** How many contested holds are remembered: more do no harm, they are only less polite. */
+const mostContested = 1000;
+
 /**
  * Locks in the format of Redisson's RLock: Node and Java exclude each other, and wake each other by message. Who asks first after a release
  * has the lock.
@@ -107,11 +110,12 @@ export class RedissonBackend implements LockBackend {
     // Before the reply: a release may be heard earlier.
     if (enqueue) this.wait(request);
     const yieldedUntil = enqueue && !again && this.yielded.size > 0 && this.yielded.get(this.channelOf(name));
-    if (yieldedUntil && yieldedUntil > performance.now()) return { status: 'queued', askAt: yieldedUntil };
+    if (yieldedUntil && yieldedUntil > performance.now() && yieldedUntil < request.giveUpAt)
+      return { status: 'queued', askAt: yieldedUntil };
     try {
       const reply = await this.backend.acquire(request);
       if (reply.status !== 'queued') this.leave(name, id);
-      if (reply.status === 'granted' && reply.othersWait) this.contested.add(id);
+      if (reply.status === 'granted' && reply.othersWait && request.isWanted()) this.contend(id);
       return reply;
     } catch (error) {
       // A claim that was queued asks again.
@@ -134,7 +138,7 @@ export class RedissonBackend implements LockBackend {
       if (reply === 'lost') this.contested.delete(id);
       // Without tokens to reserve the reply does not say who waits.
       else if (typeof reply === 'object' && (reserve > 0 || least)) {
-        if (reply.othersWait) this.contested.add(id);
+        if (reply.othersWait) this.contend(id);
         else this.contested.delete(id);
       }
     });
@@ -184,6 +188,13 @@ export class RedissonBackend implements LockBackend {
     return this.backend.close();
   }
 
+  private contend(id: string): void {
+    this.contested.add(id);
+    // A hold that was handed over is not released here.
+    const [oldest] = this.contested;
+    if (this.contested.size > mostContested) this.contested.delete(oldest!);
+  }
+
   private yieldFor(channel: string): void {
     const until = performance.now() + courtesy;
     this.yielded.set(channel, until);
@@ -207,11 +218,12 @@ export class RedissonBackend implements LockBackend {
     return waited;
   }
 
-  /** A lock was released: all claims ask that wait for it here. The client has one for all its callers. */
+  /** A lock was released: all claims ask that wait for it here. The client has one for all its callers that do not want a place of their own. */
   private woken(channel: string): void {
-    // Of this client's own release, which others hear, too.
-    if (this.yielded.delete(channel)) return;
+    // After a release here it is the message of that release: others hear it, too, and ask first.
+    const at = this.yielded.get(channel) ?? performance.now();
+    this.yielded.delete(channel);
     for (const { name, id } of [...(this.waiting.get(channel)?.values() ?? [])])
-      this.events?.freeAt?.({ name, id }, performance.now());
+      this.events?.freeAt?.({ name, id }, at);
   }
 }

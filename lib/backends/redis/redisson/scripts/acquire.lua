@@ -40,7 +40,9 @@ end
 local function described(field)
   local claim, token = read(field)
   if not claim then
-    return string.find(field, '^%S+$') and ' ' .. field .. ' - -' or ''
+    -- Of another program it may hold anything, and 100 characters of it tell enough.
+    local word = string.sub(string.gsub(field, '[^!-~]', '_'), 1, 100)
+    return word ~= '' and ' ' .. word .. ' - -' or ''
   end
   local age = age_of(token)
   return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. (age == '-' and age or digits(math.floor(age / 1000)))
@@ -52,12 +54,12 @@ local function waits_for_fair_lock()
 end
 
 local function ask(claim, lease, reserve, patience)
-  local fields = redis.call('HKEYS', lock_key)
-  if not fields[1] then
+  local present = fields()
+  if not present[1] then
     return waits_for_fair_lock() and 'mismatch fair' or grant(claim, lease, reserve)
   end
   local rest = redis.call('PTTL', lock_key)
-  for _, field in ipairs(fields) do
+  for _, field in ipairs(present) do
     local holder, token, kept = read(field)
     if field == 'mode' then
       return 'mismatch shared'
@@ -74,10 +76,10 @@ local function ask(claim, lease, reserve, patience)
     rest = unknown_rest
   end
   if patience == 0 then
-    return 'contended ' .. rest .. described(fields[1])
+    return 'contended ' .. digits(rest) .. described(present[1])
   end
   local _, heard = listeners()
-  return 'queued ' .. rest .. (heard and ' listening' or ' polling') .. described(fields[1])
+  return 'queued ' .. digits(rest) .. (heard and ' listening' or ' polling') .. described(present[1])
 end
 
 local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')

@@ -15,7 +15,7 @@ local terms = ARGV[2]
 local function inspect()
   local holders, kind = {}, ''
   local rest = math.max(0, redis.call('PTTL', lock_key))
-  for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+  for _, field in ipairs(fields()) do
     local claim, token, kept = read(field)
     if field ~= 'mode' then
       local age = claim and age_of(token) or '-'

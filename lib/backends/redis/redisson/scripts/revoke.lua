@@ -13,7 +13,7 @@ local terms = ARGV[1]
 local function revoke()
   local dropped = {}
   for named = 2, #ARGV, 2 do
-    for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+    for _, field in ipairs(fields()) do
       local claim, token = read(field)
       if field ~= 'mode' and (claim or field) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
         drop(field)

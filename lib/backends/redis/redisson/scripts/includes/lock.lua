@@ -64,8 +64,9 @@ end
 
 -- The claim and the token of a field, and true when it is kept; nothing for a field of Redisson.
 local function read(field)
-  local claim, token, kept = string.match(field, '^(%S+)@(%d+)(@?k?e?p?t?)$')
-  if claim then
+  local claim, token, kept = string.match(field, '^([!-~]+)@(%d+)(@?k?e?p?t?)$')
+  -- A longer number is no token: Lua would round it.
+  if claim and #token <= 16 then
     return claim, tonumber(token), kept ~= ''
   end
 end
@@ -77,6 +78,20 @@ end
 
 local function field_of(claim, token)
   return claim .. '@' .. digits(token)
+end
+
+-- A lock has one field, and a read lock of Redisson one for each reader. A larger hash is no lock: to read it could block Redis for seconds.
+local most_fields = 1000
+
+-- The fields of the lock: none when it is free.
+local function fields()
+  local count = redis.call('HLEN', lock_key)
+  if count == 0 then
+    return {}
+  elseif count > most_fields then
+    error({err = 'WRONGTYPE the hash has ' .. count .. ' fields'})
+  end
+  return redis.call('HKEYS', lock_key)
 end
 
 -- The field of a claim, its token, and true when it is kept.

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { KeptLog } from '../../../conformance/kept-log.js';
+import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
+import type { AcquireRequest } from '../../../lib/core/lock-backend.js';
+import { sharedRedisUrl } from '../../support/redis-server.js';
+
+const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
+const unique = (): string => `product:${randomUUID()}`;
+
+let redis: Redis;
+let listener: Redis;
+beforeAll(() => void ([redis, listener] = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())]));
+afterAll(() => Promise.all([redis.quit(), listener.quit()]));
+
+async function newClient(): Promise<RedisLockClient & AsyncDisposable> {
+  const client = createLockClient({ redis: sharedRedisUrl(), redisson: true, poll: '10m', log: new KeptLog() });
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+describe('what others left on the key of a lock', () => {
+  const java = '0f9c1ad2-5d0a-4c0e-9d8e-3f1f0e2b7c11:19';
+
+  it.each([
+    ['a lease of 2,147,483,647 days', java, '185542587187200000'],
+    ['a no-break space', 'a\u00a0b:1', '60000'],
+    ['a no-break space and a number', 'a\u00a0b@1', '60000'],
+    ['a line break', 'a\nb:1', '60000'],
+    ['100,000 characters', 'y'.repeat(100_000), '60000'],
+    ['a number of 20 digits', 'a@99999999999999999999', '60000'],
+  ])('a holder with %s keeps the lock, and no other lock takes notice', async (_, field, lease) => {
+    await using client = await newClient();
+    const name = unique();
+    await redis.multi().hset(name, field, 1).pexpire(name, lease).exec();
+    const refusal = await client.acquire(name, { wait: 0 }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'LOCK_CONTENDED', holder: { fencingToken: undefined } });
+    expect((refusal as { holder: { client: string } }).holder.client).toMatch(/^[\w.$:-]{1,100}$/);
+    await (await client.acquire(unique(), { wait: 0 })).release();
+    expect(await client.forceRelease(name)).toBe(true);
+  });
+
+  it('a hash of more fields than a lock can have is refused, and not read', async () => {
+    await using client = await newClient();
+    const name = unique();
+    await redis.hset(name, Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`field ${index}`, '1'])));
+    const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining('a value that is not a lock') };
+    await expect(client.acquire(name)).rejects.toMatchObject(refused);
+    await expect(client.inspect(name)).rejects.toMatchObject(refused);
+    await expect(client.forceRelease(name)).rejects.toMatchObject(refused);
+    await redis.del(name);
+  });
+});
+
+describe('a release for which other processes listen', () => {
+  it('wakes a caller of its own process that has a place of its own', async () => {
+    await using client = await newClient();
+    const name = unique();
+    await listener.subscribe(channelOf(name));
+    const lock = await client.acquire(name, { lease: '1h', renew: false });
+    const waiting = client.acquire(name, { wait: '1m', fairness: 'strict' });
+    while ((await redis.pubsub('NUMSUB', channelOf(name)))[1] !== 2);
+    await lock.release();
+    await (await waiting).release();
+  });
+
+  describe('in the backend', () => {
+    const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
+      name,
+      id: randomUUID(),
+      kind: 'exclusive',
+      permits: 1,
+      limit: 1,
+      lease: 60_000,
+      reserve: 0,
+      enqueue: true,
+      again: false,
+      giveUpAt: performance.now() + 60_000,
+      isWanted: () => true,
+      ...more,
+    });
+    const newBackend = async (): Promise<RedissonBackend & AsyncDisposable> => {
+      const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
+      await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+      return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
+    };
+    const remembered = (backend: RedissonBackend): number =>
+      Object.values(backend)
+        .filter((part): part is { size: number } => part instanceof Set || part instanceof Map)
+        .reduce((sum, { size }) => sum + size, 0);
+
+    it('does not keep a free lock from a caller with less time than others have to ask first', async () => {
+      await using backend = await newBackend();
+      const name = unique();
+      await listener.subscribe(channelOf(name));
+      const first = request(name);
+      expect(await backend.acquire(first)).toMatchObject({ status: 'granted', othersWait: true });
+      const [, second] = [await backend.release(first), request(name, { giveUpAt: performance.now() + 2 })];
+      expect(await backend.acquire(second)).toMatchObject({ status: 'granted' });
+      await backend.release(second);
+    });
+
+    it('is not remembered for a claim that was given up before its grant came', async () => {
+      await using backend = await newBackend();
+      const name = unique();
+      await listener.subscribe(channelOf(name));
+      let isWanted = true;
+      const claim = request(name, { isWanted: () => isWanted });
+      const granted = backend.acquire(claim);
+      isWanted = false;
+      const released = backend.release(claim);
+      expect([await granted, await released]).toEqual([expect.objectContaining({ othersWait: true }), 'released']);
+      expect(remembered(backend)).toBe(0);
+    });
+
+    it('is remembered for 1,000 holds that were handed over, and not for more', async () => {
+      await using backend = await newBackend();
+      const names = Array.from({ length: 1_100 }, unique);
+      await listener.subscribe(...names.map(channelOf));
+      await Promise.all(names.map((name) => backend.acquire(request(name))));
+      expect(remembered(backend)).toBe(1_000);
+      await redis.del(...names);
+    });
+  });
+});
