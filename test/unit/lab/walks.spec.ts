@@ -78,7 +78,7 @@ async function run(text: string): Promise<void> {
   await test!();
 }
 
-it('any walk of a reader breaks no guarantee, is told in whole sentences, and is copied as a test that passes', async () => {
+it('any walk of a reader breaks no guarantee, makes whole sentences, and is copied as a test that passes', async () => {
   const walk = fc.asyncProperty(
     fc.constantFrom(...Object.keys(scenes)),
     settings,
