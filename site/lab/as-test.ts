@@ -127,7 +127,7 @@ function lineOf(action: Action): string {
     case 'lose-message':
       return 'bed.faults.loseHandOffs();';
     case 'redis-away':
-      return "bed.faults.unavailable('1h');\n    await bed.advance(0);";
+      return "bed.faults.unavailable('20d');\n    await bed.advance(0);";
     case 'redis-back':
       return 'bed.faults.unavailable(1);\n    await bed.advance(1);';
     case 'delete':

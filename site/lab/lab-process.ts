@@ -1,4 +1,8 @@
-import { MemoryLockBackend, type MemoryLockServer } from '../../lib/backends/memory/index.js';
+import {
+  MemoryLockBackend,
+  type MemoryLockBackendOptions,
+  type MemoryLockServer,
+} from '../../lib/backends/memory/index.js';
 import { aroundPromise } from '../../lib/around/around-promise.js';
 import type { LockBackendEvents } from '../../lib/core/lock-backend.js';
 import { LockClient } from '../../lib/core/lock-client.js';
@@ -13,6 +17,30 @@ import type { Job, Settings } from './scene.js';
 
 class Backend extends MemoryLockBackend {
   clientId = '';
+  /** Timers of this process that keep it running. A dead process leaves its own in the clock. */
+  timers = 0;
+
+  constructor(options: MemoryLockBackendOptions) {
+    super(options);
+    const timer = this.clock.timer.bind(this.clock);
+    this.clock.timer = (delay, fn, isBackground = false) => {
+      let left = isBackground ? 0 : 1;
+      this.timers += left;
+      const end = (): void => {
+        this.timers -= left;
+        left = 0;
+      };
+      const run = (): void => {
+        end();
+        fn();
+      };
+      const stop = timer(delay, run, isBackground);
+      return () => {
+        end();
+        stop();
+      };
+    };
+  }
 
   override start(clientId: string, events: LockBackendEvents): Promise<void> {
     this.clientId = clientId;
@@ -69,9 +97,9 @@ export class LabProcess {
     return this.locks.map((lock) => LockHandle.holdOf(lock));
   }
 
-  /** Timers of its work that are set. */
-  get sleeping(): number {
-    return this.inFlight;
+  /** Timers that are set, without those of its work. */
+  get timers(): number {
+    return this.backend.timers - this.inFlight;
   }
 
   start(): Promise<void> {

@@ -1,8 +1,9 @@
 import { MemoryLockBackend, MemoryLockServer } from '../../lib/backends/memory/index.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { lockDefaults } from '../../lib/core/options.js';
+import { liveConnections } from '../../lib/diagnostics/live-connections.js';
 import { VirtualClock } from '../../lib/testing/virtual-clock.js';
-import { Guarantees } from './guarantees.js';
+import { Guarantees, lateTimer } from './guarantees.js';
 import { LabProcess, silence } from './lab-process.js';
 import { Row } from './row.js';
 import { type Action, type Ending, type Scene, type Settings, usual } from './scene.js';
@@ -19,8 +20,8 @@ export interface Write {
 }
 
 let labs = 0;
-/** Longer than any scene. */
-const away = 3_600_000;
+/** Longer than a reader stays: 20 days. */
+const away = 1_728_000_000;
 /** Milliseconds between two looks at clients and server. */
 const stride = 250;
 
@@ -52,6 +53,8 @@ export class Lab {
         connection.startsWith(`${this.id}/`) ? connection.slice(this.id.length + 1) : undefined,
       ownerOf: (claim) => this.ownerOf(claim),
       rankOf: (token) => this.rankOf(token),
+      recordOf: (key) => this.server.table.snapshot(key, 100),
+      renews: this.settings.renew,
       certainUntil: (who, key) => this.certainUntil(who, key),
       isStopped: (who) => this.processes.get(who)?.state === 'stopped',
     });
@@ -156,6 +159,8 @@ export class Lab {
 
   close(): void {
     this.story.close();
+    // A process that is dead or stands still cannot take its leave.
+    for (const live of liveConnections) if (live.connection.startsWith(`${this.id}/`)) liveConnections.delete(live);
   }
 
   private watchSignal(who: string, lock: LabProcess['locks'][number]): void {
@@ -164,7 +169,7 @@ export class Lab {
     const process = this.processes.get(who)!;
     const hold = process.holds[process.locks.indexOf(lock)]!;
     lock.signal.addEventListener('abort', () => {
-      const isLate = this.clock.now() > hold.validUntil + 0.01;
+      const isLate = this.clock.now() > hold.validUntil + lateTimer;
       this.guarantees.aborted(who, hold, isLate && process.wokeAt !== this.clock.now());
     });
   }

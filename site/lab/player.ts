@@ -67,8 +67,8 @@ export class Player {
   /** One frame on the page. @param real milliseconds since the last one */
   async frame(real: number): Promise<void> {
     if (this.isBusy) return;
-    // A hidden page has no frames. The time in which it was hidden does not count.
-    const ms = Math.max(1, Math.round(Math.min(real, 100) * this.speed));
+    // A hidden page has no frames. The time in which it was hidden does not count. With less motion there are two in a second.
+    const ms = Math.max(1, Math.round(Math.min(real, 600) * this.speed));
     const [first] = this.script;
     if (first?.do === 'wait') {
       const part = Math.min(ms, first.ms);

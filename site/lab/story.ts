@@ -32,6 +32,9 @@ export interface StoryHost {
   processOf(connection: string): string | undefined;
   ownerOf(claim: string): string | undefined;
   rankOf(token: number): number;
+  recordOf(key: string): LockSnapshot;
+  /** Leases are renewed. Else a holder asks only whether it still has the lock. */
+  readonly renews: boolean;
   certainUntil(who: string, key: string): number;
   isStopped(who: string): boolean;
 }
@@ -74,8 +77,10 @@ export class Story {
       if (outcome === 'unanswered' && this.silent.has(hold)) return;
       if (outcome === 'renewed') this.silent.delete(hold);
       else this.silent.add(hold);
-      if (outcome === 'renewed') this.tell(`${who} renews its lease of ${key}: ${seconds(lease)} from now.`);
-      else this.tell(`${who} cannot renew: Redis does not answer. ${seconds(left)} of its lease are left.`, 'warn');
+      if (outcome === 'unanswered')
+        this.tell(`${who} cannot renew: Redis does not answer. ${seconds(left)} of its lease are left.`, 'warn');
+      else if (host.renews) this.tell(`${who} renews its lease of ${key}: ${seconds(lease)} from now.`);
+      else this.tell(`${who} asks Redis about ${key}: it still has it, for ${seconds(left)}.`);
     });
   }
 
@@ -150,8 +155,7 @@ export class Story {
   private requestEnds(who: string, { key, outcome, waited = 0, fencingToken, handOff }: LockAcquireContext): void {
     this.end(who, key, 'wait');
     if (outcome === 'acquired') {
-      const ending = this.ends.get(key);
-      const why = handOff === 'remote' || waited > 0 ? ending && `${ending}` : 'it is free';
+      const why = handOff === 'remote' || waited > 0 ? this.ends.get(key) : this.whyAtOnce(key);
       const wait = waited > 0 ? ` after ${seconds(waited)}` : '';
       const because = why === undefined ? '' : `: ${why}`;
       this.tell(`${who} gets ${key} with token ${this.host.rankOf(fencingToken!)}${wait}${because}.`, 'good');
@@ -162,6 +166,12 @@ export class Story {
     } else if (outcome === 'contended') {
       this.tell(`${who} does not wait: ${key} is taken (LOCK_CONTENDED).`, 'warn');
     }
+  }
+
+  private whyAtOnce(key: string): string {
+    const { kind, holders } = this.host.recordOf(key);
+    if (holders.length < 2) return 'it is free';
+    return kind === 'shared' ? 'readers hold it together' : 'a permit is free';
   }
 
   private isLost(who: string, { key, error, fencingToken }: LockHoldContext): void {

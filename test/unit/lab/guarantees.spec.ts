@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Clock } from '../../../lib/core/clock.js';
 import type { LockSnapshot } from '../../../lib/core/lock-backend.js';
 import { Lab } from '../../../site/lab/lab.js';
 import { scenes } from '../../../site/lab/scenes.js';
@@ -127,6 +128,47 @@ describe('a check of the simulator', () => {
     });
     lab.look();
     expect(broken(lab)).toEqual(['G9']);
+  });
+
+  it('G9 finds a timer that is left behind, and none of a process or a waiter that has died', async () => {
+    const lab = await started('A', 'B');
+    await lab.do({ do: 'redis-away' });
+    for (const who of ['A', 'B']) await lab.do({ do: 'kill', who });
+    await lab.do({ do: 'redis-back' });
+    await lab.do({ do: 'wait', ms: 90_000 });
+    expect(broken(lab)).toEqual([]);
+    const { client } = lab.processes.get('C')!;
+    (client as unknown as { clock: Clock }).clock.timer(3_600_000, () => undefined);
+    lab.look();
+    expect(broken(lab)).toEqual(['G9']);
+  });
+
+  it('calls only G2 open after a release by force, until the holder has learned of it', async () => {
+    const lab = await started('A', 'B');
+    await lab.do({ do: 'stop', who: 'A' });
+    await lab.do({ do: 'force', key });
+    expect([open(lab), broken(lab)]).toEqual([['G2'], []]);
+    await lab.do({ do: 'continue', who: 'A' });
+    await lab.do({ do: 'wait', ms: 10_000 });
+    expect([open(lab), broken(lab)]).toEqual([[], []]);
+    // A dead process believes in nothing.
+    await lab.do({ do: 'start', who: 'C' });
+    await lab.do({ do: 'kill', who: 'C' });
+    await lab.do({ do: 'force', key });
+    expect([open(lab), broken(lab)]).toEqual([[], []]);
+  });
+
+  it('finds a newcomer that overtakes also while G2 is open', async () => {
+    const lab = await started('A', 'B');
+    const [holder] = recordOf(lab).holders;
+    const before = { ...recordOf(lab), holders: [] };
+    const newcomer = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken * 2 };
+    await lab.do({ do: 'stop', who: 'A' });
+    await lab.do({ do: 'stop', who: 'B' });
+    await lab.do({ do: 'force', key });
+    lab.processes.get('B')!.state = 'running';
+    step(lab, { before, after: { ...before, holders: [newcomer] } });
+    expect(broken(lab)).toEqual(['G4']);
   });
 
   it('calls a guarantee open while a fault by hand breaks its assumptions, until clients and server agree again', async () => {

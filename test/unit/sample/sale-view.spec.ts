@@ -36,7 +36,7 @@ describe('the numbers of a sale on the page', () => {
     const sold = { outcome: 'bought', status: 201 } as const;
     for (const ms of [40, 60]) sale.answers.push({ ...sold, ms, second: second - 2 });
     sale.answers.push({ ...sold, ms: 90, second: second - 59 }, { ...sold, ms: 7, second: second - 60 });
-    // Without a response there was no wait that could be told.
+    // Without a response no one knows how long the wait was.
     sale.answers.push({ outcome: 'error', ms: 5_000, second: second - 2 });
     const { rate, waits } = shown(sale);
     expect([rate.length, rate.at(-3), rate[0]]).toEqual([60, 2, 1]);

@@ -1,0 +1,100 @@
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import ts from 'typescript';
+import * as testing from '../../../lib/testing/index.js';
+import { asTest } from '../../../site/lab/as-test.js';
+import { Lab } from '../../../site/lab/lab.js';
+import type { Action, Settings } from '../../../site/lab/scene.js';
+import { scenes } from '../../../site/lab/scenes.js';
+import { randomRuns } from '../../support/random-runs.js';
+
+/** What a reader may press, in any order. `who`, `job` and `key` count among those of the scene. */
+interface Press {
+  readonly do: Action['do'];
+  readonly who: number;
+  readonly job: number;
+  readonly key: number;
+  readonly ms: number;
+}
+
+const press: fc.Arbitrary<Press> = fc.record({
+  do: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom<Action['do']>('start', 'wait') },
+    { weight: 3, arbitrary: fc.constantFrom<Action['do']>('stop', 'continue', 'kill') },
+    { weight: 3, arbitrary: fc.constantFrom<Action['do']>('redis-away', 'redis-back', 'lose-message') },
+    { weight: 1, arbitrary: fc.constantFrom<Action['do']>('delete', 'force', 'clock') },
+  ),
+  who: fc.nat({ max: 3 }),
+  job: fc.nat({ max: 4 }),
+  key: fc.nat({ max: 1 }),
+  ms: fc.constantFrom(1, 100, 250, 1_000, 3_000, 5_000, 10_000, 40_000, 61_000),
+});
+
+const settings: fc.Arbitrary<Partial<Settings>> = fc.oneof(
+  fc.constant({}),
+  fc.record({
+    lease: fc.constantFrom(5_000, 10_000, 20_000, 30_000, 60_000),
+    renew: fc.boolean(),
+    fencing: fc.constantFrom<Settings['fencing']>('off', 'at the write', 'before the read'),
+  }),
+);
+
+function actionOf(lab: Lab, { do: what, who, job, key, ms }: Press): Action {
+  const of = <T>(all: readonly T[], index: number): T => all[index % all.length]!;
+  const { processes, jobs } = lab.scene;
+  switch (what) {
+    case 'start':
+      return { do: what, who: of(processes, who), job: of(Object.keys(jobs), job) };
+    case 'stop':
+    case 'continue':
+    case 'kill':
+      return { do: what, who: of(processes, who) };
+    case 'delete':
+    case 'force':
+      return { do: what, key: of(lab.keys, key) };
+    case 'wait':
+      return { do: what, ms };
+    case 'clock':
+      return { do: what, ms: 60_000 };
+    default:
+      return { do: what };
+  }
+}
+
+/** Runs a test that a reader has copied. */
+async function run(text: string): Promise<void> {
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  let test: (() => Promise<void>) | undefined;
+  const framework = {
+    expect,
+    describe: (_: string, body: () => void) => body(),
+    it: (_: string, body: () => Promise<void>) => (test = body),
+  };
+  const require = (id: string): unknown => (id === '@jest/globals' ? framework : testing);
+  // oxlint-disable-next-line no-new-func -- the text is what is tested
+  new Function('require', 'exports', outputText)(require, {});
+  await test!();
+}
+
+it('any walk of a reader breaks no guarantee, makes whole sentences, and is copied as a test that passes', async () => {
+  const walk = fc.asyncProperty(
+    fc.constantFrom(...Object.keys(scenes)),
+    settings,
+    fc.array(press, { minLength: 5, maxLength: 40, size: 'max' }),
+    async (name, changed, presses) => {
+      const lab = new Lab(scenes[name]!, changed);
+      try {
+        await lab.start();
+        for (const one of presses) await lab.do(actionOf(lab, one));
+        expect(lab.guarantees.list.filter(({ state }) => state === 'broken')).toEqual([]);
+        expect(lab.story.told.filter(({ text }) => /undefined|null|NaN|\?/.test(text))).toEqual([]);
+        await run(asTest(lab));
+      } finally {
+        lab.close();
+      }
+    },
+  );
+  await fc.assert(walk, randomRuns(150));
+}, 120_000);
