@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Party } from '../../../conformance/party.js';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
+import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
+import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
+import { redissonDialect } from '../../../lib/backends/redis/redisson/redisson-dialect.js';
+import { TcpProxy } from '../../../scripts/tcp-proxy.js';
 import { matrix } from './matrix.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, watchdog } from './peer.js';
@@ -111,6 +117,63 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
     }, 60_000);
   });
 
+  describe('subscriptions', () => {
+    it.each(['cluster', 'cluster-plain'])(
+      'show a holder that Java waits (%s), and not those of its own client',
+      async (mode) => {
+        const options = { log: silent, poll: 600_000 };
+        const backend = new RedissonBackend(
+          options,
+          (format) => new ClusterBackend({ ...options, cluster: site.group.connection, keyPrefix: '', format }),
+        );
+        ends.push(() => backend.close());
+        const [java, party] = [await newJava(mode), await new Party(backend).start()];
+        const name = nameOf(0);
+        const held = await party.take(name);
+        const othersWait = async (): Promise<boolean> => {
+          const [reply] = await backend.renew([{ ...held, lease: 20_000, reserve: 1 }]);
+          return (reply as { readonly othersWait: boolean }).othersWait;
+        };
+        await party.queue(name);
+        await listened(name, 2);
+        await until(async () => !(await othersWait()));
+        void java.run('a', 'lock', 'plain', name).catch(() => undefined);
+        await listened(name, 3);
+        expect(await othersWait()).toBe(true);
+      },
+      60_000,
+    );
+
+    it('of a lock without waiters end, sharded and plain, while another lock of the node has waiters', async () => {
+      const [java, client] = [await newJava('cluster'), await newClient()];
+      const [one, other] = [nameOf(0), nameOf(0)];
+      await java.run('a', 'lock', 'plain', one, 3_600_000);
+      await java.run('a', 'lock', 'plain', other, 3_600_000);
+      const waiting = [one, other].map((name) => client.acquire(name, { wait: '1m' }));
+      await Promise.all([one, other].map((name) => listened(name, 2)));
+      await java.run('a', 'unlock', 'plain', one);
+      await (await waiting[0]!).release();
+      await until(async () => (await listenersOf(site, one)) === 0);
+      expect(await listenersOf(site, other)).toBe(2);
+      await java.run('a', 'unlock', 'plain', other);
+      await (await waiting[1]!).release();
+    }, 60_000);
+
+    it('at a node that does not serve the slot are refused, and leave nothing there', async () => {
+      const { subscribe } = redissonDialect('own', true, 1000, {
+        channelsAre: () => undefined,
+        isWanted: () => true,
+        woken: () => undefined,
+      });
+      const channel = `redisson_lock__channel:{${nameOf(0)}}`;
+      const wrong = site.group.admin(site.group.masters[1]!);
+      const messages = wrong.duplicate({ autoResubscribe: false });
+      ends.push(() => messages.disconnect());
+      await expect(subscribe(messages, channel)).rejects.toThrow(/^MOVED/);
+      await until(async () => Number((await wrong.pubsub('NUMSUB', channel))[1]) === 0);
+    });
+  });
+
   describe('names with braces', () => {
     it('a name with a hash tag is one lock on both sides, which wake each other', async () => {
       const [java, client] = [await newJava('cluster'), await newClient()];
@@ -145,6 +208,22 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
     });
   });
 
+  it('a node that stops responding ends no lock on the others', async () => {
+    const [silent, well] = [nameOf(0), nameOf(1)];
+    const server = await site.serverOf(silent);
+    await using proxy = await TcpProxy.to(server.options.port!);
+    // A renewal that waits for the reply of the silent one comes too late for the other.
+    const client = await newClient({ ...site.through(server, proxy), commandTimeout: 1200, lease: 900 });
+    const [stuck, held] = [await client.acquire(silent), await client.acquire(well)];
+    proxy.swallow();
+    if (!stuck.signal.aborted) await once(stuck.signal, 'abort');
+    const end = performance.now() + watchdog;
+    await until(async () => performance.now() > end);
+    expect(held.isHeld).toBe(true);
+    expect(await site.redis.hlen(well)).toBe(1);
+    await held.release();
+  }, 60_000);
+
   // Row 18
   describe('a slot that moves to another node', () => {
     /** Moves the slot of a name to the third master; resolves to its way back. */
@@ -167,6 +246,20 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
       await java.run('a', 'unlock', 'plain', name);
       await (await waiting).release();
       await back();
+    }, 60_000);
+
+    it('and back while a client here waits: it is woken at the old node', async () => {
+      const [java, client] = [await newJava('cluster'), await newClient()];
+      const name = nameOf(0);
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name, 2);
+      await (
+        await move(name)
+      )();
+      await until(async () => (await listenersOf(site, name)) === 2);
+      await java.run('a', 'unlock', 'plain', name);
+      await (await waiting).release();
     }, 60_000);
 
     it('while Java waits: the holder here renews and releases at the new node, and Java has the lock', async () => {

@@ -209,6 +209,19 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       await (await waiting).release();
     });
 
+    it('an unlock of Java wakes a waiter here that has waited for long, and after it nothing is subscribed', async () => {
+      const name = unique();
+      await java.run('a', 'lock', 'plain', name, 3_600_000);
+      const waiting = client.acquire(name, { wait: '1m' });
+      await listened(name);
+      // Longer than a subscription without a waiter lasts.
+      const end = performance.now() + 4_500;
+      await until(async () => performance.now() > end);
+      await java.run('a', 'unlock', 'plain', name);
+      await (await waiting).release();
+      await until(async () => (await listenersOf(site, name)) === 0);
+    });
+
     it('a release here wakes a waiter of Java', async () => {
       const name = unique();
       const lock = await client.acquire(name, { lease: '1h', renew: false });

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { ChannelSubscriber, type LockChannels } from '../../../lib/backends/redis/channel-subscriber.js';
+import { deferred } from '../../support/scripted-backend.js';
+import { sharedRedisUrl } from '../../support/redis-server.js';
+import { unique, until } from './engine.js';
+
+/** Longer than any test. */
+const commandTimeout = 10_000;
+
+describe('subscriptions to the channels of locks', () => {
+  let admin: Redis;
+  beforeAll(() => {
+    admin = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => admin.disconnect());
+
+  const subscribersOf = async (channel: string): Promise<number> => Number((await admin.pubsub('NUMSUB', channel))[1]);
+
+  /** Subscribed to `kept` throughout, so that the connection stays. */
+  const subscriber = async (kept: string, given: Partial<LockChannels> = {}, subscribed = (): void => undefined) => {
+    const made = new ChannelSubscriber(
+      () => new Redis(sharedRedisUrl(), { lazyConnect: true, autoResubscribe: false, connectionName: kept }),
+      {
+        of: (name) => name,
+        subscribe: async (redis, channel) => {
+          await redis.subscribe(channel);
+          return () => redis.unsubscribe(channel);
+        },
+        idle: 20,
+        isWanted: (channel) => channel === kept,
+        received: () => undefined,
+        ...given,
+      },
+      commandTimeout,
+      { message: () => undefined, subscribed, refused: () => undefined },
+    );
+    made.listen(kept);
+    await until(() => made.listensFor(kept));
+    return { made, [Symbol.asyncDispose]: () => made.close() };
+  };
+
+  it('one that is made after its last waiter has left is ended', async () => {
+    const [kept, slow] = [unique(), unique()];
+    const reply = deferred<void>();
+    const subscribed = deferred<void>();
+    await using place = await subscriber(kept, {
+      subscribe: async (redis, channel) => {
+        await redis.subscribe(channel);
+        if (channel === slow) {
+          subscribed.resolve();
+          await reply.promise;
+        }
+        return () => redis.unsubscribe(channel);
+      },
+    });
+    place.made.listen(slow);
+    await subscribed.promise;
+    expect(await subscribersOf(slow)).toBe(1);
+    // Its waiter left before the reply was read.
+    const swept = performance.now() + 100;
+    await until(() => performance.now() > swept);
+    reply.resolve();
+    while ((await subscribersOf(slow)) > 0);
+    expect(place.made.listensFor(slow)).toBe(false);
+    expect(place.made.listensFor(kept)).toBe(true);
+  });
+
+  it('without waiters there is no connection', async () => {
+    const kept = unique();
+    let waits = true;
+    await using _ = await subscriber(kept, { isWanted: () => waits });
+    const connected = async (): Promise<boolean> => String(await admin.client('LIST')).includes(`name=${kept} `);
+    expect(await connected()).toBe(true);
+    waits = false;
+    while (await connected());
+  });
+
+  it('one whose slot is at another node is given up, and its waiters ask again', async () => {
+    const [kept, moved] = [unique(), unique()];
+    let told = 0;
+    let attempts = 0;
+    const given: Partial<LockChannels> = {
+      isWanted: () => true,
+      subscribe: async (redis, channel) => {
+        if (channel === moved) attempts++;
+        if (channel === moved) throw new Error('MOVED 1 127.0.0.1:1');
+        await redis.subscribe(channel);
+        return () => redis.unsubscribe(channel);
+      },
+    };
+    await using place = await subscriber(kept, given, () => told++);
+    await until(() => told === 1);
+    place.made.listen(moved);
+    await until(() => told === 2);
+    // A waiter that comes back to this node listens anew.
+    place.made.listen(moved);
+    await until(() => attempts === 2);
+  });
+
+  it('one whose waiters have left is ended, and the others stay', async () => {
+    const [kept, other] = [unique(), unique()];
+    await using place = await subscriber(kept);
+    place.made.listen(other);
+    await until(() => place.made.listensFor(other));
+    while ((await subscribersOf(other)) > 0);
+    expect(await subscribersOf(kept)).toBe(1);
+  });
+});
