@@ -74,12 +74,10 @@ async function wakes(releaser: Side, waiter: Side, times: number): Promise<numbe
   return ascending(taken);
 }
 
-interface Sides {
-  /** Two of each. */
-  readonly of: ReadonlyMap<Driver, readonly [Side, Side]>;
-}
+/** Two of each. */
+type Pairs = ReadonlyMap<Driver, readonly [Side, Side]>;
 
-async function measureWakes(stage: Stage, { of }: Sides): Promise<void> {
+async function measureWakes(stage: Stage, of: Pairs): Promise<void> {
   const [java] = of.get(redissonItself)!;
   const rows = [
     ...[ours, oursRedisson, nodeRedisson, redissonItself].map(
@@ -108,30 +106,47 @@ async function measureWakes(stage: Stage, { of }: Sides): Promise<void> {
   }
 }
 
-const contests = [4, 1].flatMap((here) => [1, 0].map((inside) => ({ here, java: here === 4 ? 1 : 4, inside })));
-const callers = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
-const titleOf = ({ here, java, inside }: (typeof contests)[number]): string =>
-  `${callers(here, 'caller')} here, ${callers(java, 'thread')} in Java, ${inside} ms inside`;
+interface Contest {
+  readonly processes: number;
+  /** In each of the processes here. */
+  readonly callers: number;
+  readonly threads: number;
+  readonly inside: number;
+}
 
-async function measureShares(stage: Stage, { of }: Sides): Promise<void> {
-  const sides = [oursRedisson, redissonItself].map((driver) => ({ driver, side: of.get(driver)![0] }));
+const contests: readonly Contest[] = [
+  { processes: 1, callers: 4, threads: 1, inside: 1 },
+  { processes: 1, callers: 4, threads: 1, inside: 0 },
+  { processes: 1, callers: 1, threads: 4, inside: 1 },
+  { processes: 1, callers: 1, threads: 4, inside: 0 },
+  { processes: 4, callers: 4, threads: 4, inside: 1 },
+];
+const counted = (number: number, what: string, plural = `${what}s`): string =>
+  `${number} ${number === 1 ? what : plural}`;
+const titleOf = ({ processes, callers, threads, inside }: Contest): string =>
+  `${processes === 1 ? '' : `${counted(processes, 'process', 'processes')} × `}${counted(callers, 'caller')} here, ${counted(threads, 'thread')} in Java, ${inside} ms inside`;
+
+async function measureShares(stage: Stage, here: readonly Side[], java: Side): Promise<void> {
   const time = scaled(stage, 10_000, 1_000);
   for (let round = 0; round < stage.rounds; round++) {
     for (const contest of contests) {
-      const name = `bench:redisson:${count++}`;
+      const { processes, callers, threads, inside } = contest;
       const until = process.hrtime.bigint() + BigInt(Math.round(time * 1e6));
-      const { inside, here, java } = contest;
-      const results = await Promise.all(
-        sides.map(({ driver, side }) =>
-          side.turns({ name, inside, until, callers: driver === oursRedisson ? here : java }),
-        ),
-      );
-      const all = sum(results.map(({ turns }) => turns));
-      sides.forEach(({ driver }, index) => {
-        const { turns, longest } = results[index]!;
+      const settings = { name: `bench:redisson:${count++}`, inside, until };
+      const [javas, ...ours] = await Promise.all([
+        java.turns({ ...settings, callers: threads }),
+        ...here.slice(0, processes).map((side) => side.turns({ ...settings, callers })),
+      ]);
+      const all = sum([javas, ...ours].map(({ turns }) => turns));
+      for (const [driver, its] of [
+        [oursRedisson, ours],
+        [redissonItself, [javas]],
+      ] as const) {
+        const turns = sum(its.map((one) => one.turns));
+        const longest = Math.max(...its.map((one) => one.longest));
         const values = { turns: turns / (time / 1000), share: (100 * turns) / all, longest };
         stage.results.add({ scenario, variant: titleOf(contest), driver: driver.name, round, values });
-      });
+      }
     }
     stage.tell(`${scenario}: shares, round ${round + 1}`);
   }
@@ -140,14 +155,17 @@ async function measureShares(stage: Stage, { of }: Sides): Promise<void> {
 async function play(stage: Stage): Promise<void> {
   const { url } = stage.redis;
   const of = new Map<Driver, [Side, Side]>();
+  const more: Side[] = [];
   try {
     for (const driver of [ours, oursRedisson, nodeRedisson])
       of.set(driver, [await inNode(driver, url), await inNode(driver, url)]);
     of.set(redissonItself, [await inJvm(url), await inJvm(url)]);
-    await measureWakes(stage, { of });
-    await measureShares(stage, { of });
+    await measureWakes(stage, of);
+    const [java] = of.get(redissonItself)!;
+    more.push(await inNode(oursRedisson, url), await inNode(oursRedisson, url));
+    await measureShares(stage, [...of.get(oursRedisson)!, ...more], java);
   } finally {
-    await Promise.all([...of.values()].flat().map((side) => side.stop()));
+    await Promise.all([...of.values(), more].flat().map((side) => side.stop()));
   }
 }
 
@@ -161,7 +179,7 @@ function bars(results: Results): Bar[] {
       atMost(`redisson, ${variant}: p99 ms`, 20, value(variant, oursRedisson, 'p99')),
     ]),
     ...contests
-      .filter(({ inside }) => inside > 0)
+      .filter(({ inside, processes }) => inside > 0 && processes === 1)
       .flatMap((contest) =>
         [oursRedisson, redissonItself].map((driver) =>
           atLeast(

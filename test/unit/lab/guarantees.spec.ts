@@ -162,7 +162,7 @@ describe('a check of the simulator', () => {
     const lab = await started('A', 'B');
     const [holder] = recordOf(lab).holders;
     const before = { ...recordOf(lab), holders: [] };
-    const newcomer = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken * 2 };
+    const newcomer = { ...holder!, id: 'other:1', fencingToken: holder!.fencingToken! * 2 };
     await lab.do({ do: 'stop', who: 'A' });
     await lab.do({ do: 'stop', who: 'B' });
     await lab.do({ do: 'force', key });
