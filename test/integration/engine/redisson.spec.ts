@@ -54,6 +54,18 @@ describe('what others left on the key of a lock', () => {
   });
 });
 
+it('a user that may not ask who listens gets no lock, and leaves none behind', async () => {
+  const [user, name, url] = [`user-${randomUUID()}`, unique(), new URL(sharedRedisUrl())];
+  await redis.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-pubsub');
+  [url.username, url.password] = [user, 'secret'];
+  const client = createLockClient({ redis: url.href, redisson: true, log: new KeptLog() });
+  await expect(client.connect()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  await expect(client.acquire(name)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  expect(await redis.exists(name)).toBe(0);
+  await client.close();
+  await redis.acl('DELUSER', user);
+});
+
 describe('a release for which other processes listen', () => {
   it('wakes a caller of its own process that has a place of its own', async () => {
     await using client = await newClient();

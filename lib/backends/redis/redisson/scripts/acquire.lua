@@ -31,10 +31,12 @@ end
 local unknown_rest = 3600000
 
 local function grant(claim, lease, reserve)
+  -- Before the first write: the user may lack the permission to ask.
+  local others = others_wait()
   local token, last = issue_here(reserve)
   redis.call('HSET', lock_key, field_of(claim, token), 1)
   redis.call('PEXPIRE', lock_key, lease)
-  return 'granted ' .. digits(token) .. ' ' .. lease .. ' ' .. digits(last) .. ' ' .. others_wait()
+  return 'granted ' .. digits(token) .. ' ' .. lease .. ' ' .. digits(last) .. ' ' .. others
 end
 
 local function described(field)
