@@ -21,6 +21,30 @@ async function newClient(): Promise<RedisLockClient & AsyncDisposable> {
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
+const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
+  name,
+  id: randomUUID(),
+  kind: 'exclusive',
+  permits: 1,
+  limit: 1,
+  lease: 60_000,
+  reserve: 0,
+  enqueue: true,
+  again: false,
+  giveUpAt: performance.now() + 60_000,
+  isWanted: () => true,
+  ...more,
+});
+const newBackend = async (): Promise<RedissonBackend & AsyncDisposable> => {
+  const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
+  await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+  return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
+};
+const remembered = (backend: RedissonBackend): number =>
+  Object.values(backend)
+    .filter((part): part is { size: number } => part instanceof Set || part instanceof Map)
+    .reduce((sum, { size }) => sum + size, 0);
+
 describe('what others left on the key of a lock', () => {
   const java = '0f9c1ad2-5d0a-4c0e-9d8e-3f1f0e2b7c11:19';
 
@@ -79,30 +103,6 @@ describe('a release for which other processes listen', () => {
   });
 
   describe('in the backend', () => {
-    const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
-      name,
-      id: randomUUID(),
-      kind: 'exclusive',
-      permits: 1,
-      limit: 1,
-      lease: 60_000,
-      reserve: 0,
-      enqueue: true,
-      again: false,
-      giveUpAt: performance.now() + 60_000,
-      isWanted: () => true,
-      ...more,
-    });
-    const newBackend = async (): Promise<RedissonBackend & AsyncDisposable> => {
-      const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
-      await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
-      return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
-    };
-    const remembered = (backend: RedissonBackend): number =>
-      Object.values(backend)
-        .filter((part): part is { size: number } => part instanceof Set || part instanceof Map)
-        .reduce((sum, { size }) => sum + size, 0);
-
     it('does not keep a free lock from a caller with less time than others have to ask first', async () => {
       await using backend = await newBackend();
       const name = unique();
@@ -135,5 +135,51 @@ describe('a release for which other processes listen', () => {
       expect(remembered(backend)).toBe(1_000);
       await redis.del(...names);
     });
+  });
+});
+
+describe('a request of a waiter', () => {
+  const listeners = (name: string): Promise<unknown> =>
+    redis.pubsub('NUMSUB', channelOf(name)).then(([, count]) => count);
+
+  it('is repeated soon while its own client hears nothing, no matter who else does, and after `poll` when it does', async () => {
+    await using backend = await newBackend();
+    const name = unique();
+    await listener.subscribe(channelOf(name));
+    await redis.multi().hset(name, 'java:1', 1).pexpire(name, 3_600_000).exec();
+    const claim = request(name);
+    const deaf = await backend.acquire(claim);
+    expect((deaf as { askAt: number }).askAt).toBeLessThanOrEqual(performance.now() + backend.claimWindow / 3);
+    while ((await listeners(name)) !== 2);
+    const listening = await backend.acquire({ ...claim, again: true });
+    expect((listening as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
+    await backend.release(claim);
+    await redis.del(name);
+  });
+
+  it('does not take the subscription of its own client for another waiter, nor that of another lock for its own', async () => {
+    await using backend = await newBackend();
+    const [alone, shared] = [unique(), unique()];
+    await redis.multi().hset(alone, 'java:1', 1).pexpire(alone, 3_600_000).exec();
+    await listener.subscribe(channelOf(shared));
+    const claim = request(alone);
+    await backend.acquire(claim);
+    while ((await listeners(alone)) !== 1);
+    await redis.del(alone);
+    const replies = await Promise.all([
+      backend.acquire(request(shared)),
+      backend.acquire({ ...claim, again: true }),
+      backend.acquire(request(unique())),
+    ]);
+    expect(replies).toMatchObject([{ othersWait: true }, { othersWait: false }, { othersWait: false }]);
+  });
+
+  it('that is repeated tells the rest of the lease, and not a whole one', async () => {
+    await using backend = await newBackend();
+    const claim = request(unique(), { lease: 50_000 });
+    await backend.acquire(claim);
+    const [again, answered] = [await backend.acquire({ ...claim, lease: 3_600_000 }), performance.now()];
+    expect((again as { validUntil: number }).validUntil).toBeLessThan(answered + 50_000);
+    await backend.release(claim);
   });
 });
