@@ -79,6 +79,38 @@ describe('a request in the format of Redisson', () => {
     expect(await redis.hlen(name)).toBe(1);
   });
 
+  it('that is repeated with more tokens to reserve gets them', async () => {
+    await take('a:1', {}, fenced);
+    expect(await take('a:1', { reserve: 5 }, fenced)).toMatchObject({ fencingToken: 1, tokensUntil: 6 });
+    expect([backend.capabilities.dated, fenced.capabilities.dated]).toEqual([true, false]);
+  });
+
+  it('that does not get the lock learns for how many ms its holder has it', async () => {
+    await take('a:1');
+    const refused = await backend.acquire(request('b:1'));
+    const [holder] = (await backend.inspect(name, 1)).holders;
+    expect((refused as { holder: { heldFor: number } }).holder.heldFor).toBeLessThanOrEqual(holder!.heldFor!);
+  });
+
+  it('that waits asks again soon until its subscription is heard of, and then at its next poll', async () => {
+    await lockInJava();
+    let listens = (): void => undefined;
+    const subscribed = new Promise<void>((resolve) => (listens = resolve));
+    const waiting = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog(), poll: 600_000 });
+    await waiting.start(randomUUID(), {
+      granted: () => undefined,
+      recovered: (what) => (what === 'messages' ? listens() : undefined),
+    });
+    const ask = async (again: boolean): Promise<number> => {
+      const reply = await waiting.acquire(request('a:1', { enqueue: true, again }));
+      return (reply as { askAt: number }).askAt - performance.now();
+    };
+    expect(await ask(false)).toBeLessThan(100_000);
+    await subscribed;
+    expect(await ask(true)).toBeGreaterThan(100_000);
+    await waiting.close();
+  });
+
   it('for a lock of another program without a lifetime waits, and asks now and then', async () => {
     await redis.hset(name, java, 1);
     const reply = await backend.acquire(request('a:1'));
@@ -117,6 +149,25 @@ describe('a release in the format of Redisson', () => {
     expect(await backend.release({ name, id: 'a:1' })).toBe('released');
     expect(await backend.release({ name, id: 'a:1' })).toBe('absent');
     expect(await messages()).toEqual(['0', '7']);
+  });
+
+  it('with minHold leaves the lock for that time, publishes 0 for the shorter lease, and is the end of the hold', async () => {
+    const { fencingToken } = await take('a:1');
+    await backend.release({ name, id: 'a:1', keepUntil: performance.now() + 60_000 });
+    expect(await redis.pttl(name)).toBeLessThanOrEqual(60_000);
+    expect(await messages()).toEqual(['0', '7']);
+    expect(await backend.renew([{ name, id: 'a:1', fencingToken, lease: hour, reserve: 0 }])).toEqual(['lost']);
+    const adoption = { name, id: 'b:1', from: 'a:1', fencingToken, lease: hour, giveUpAt: Infinity };
+    expect(await backend.adopt(adoption)).toBe('gone');
+  });
+
+  it('of a name with a hash tag publishes on the channel of the name as it is', async () => {
+    name = `order:{${randomUUID()}}:pay`;
+    await listener.subscribe(`redisson_lock__channel:${name}`);
+    await take('a:1');
+    await backend.release({ name, id: 'a:1' });
+    while (heard.length === 0) await redis.ping();
+    expect(heard).toEqual(['0']);
   });
 
   it('leaves the field of a read lock that Java took on the same name', async () => {
@@ -158,6 +209,7 @@ describe('a hand-over in the format of Redisson', () => {
     await adopt('b:1', 'a:1', fencingToken, hour);
     await adopt('b:1', 'a:1', fencingToken, 10);
     expect(await redis.pttl(name)).toBeGreaterThan(60_000);
+    expect(await adopt('b:1', 'z:1', fencingToken - 1, hour)).toBe('gone');
   });
 
   it('takes no lock of Java, and no other grant', async () => {
