@@ -18,5 +18,6 @@ const child = spawn(process.execPath, [`dist/sample/sample/${program}/main.js`, 
   stdio: 'inherit',
 });
 // Ctrl-C reaches the program as well; it cleans up, and we wait for it.
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => child.kill(signal));
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => (process.exitCode = code ?? 1));

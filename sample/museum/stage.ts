@@ -112,9 +112,11 @@ export class Stage implements AsyncDisposable {
 
   /** Calls, again after each refusal, until the actor has the lock: servers come and go in the exhibit. */
   async persist(actor: Actor): Promise<Call> {
+    const end = performance.now() + patience;
     for (;;) {
       const call = actor.call();
       if ((await this.first({ inside: () => call.isInside, over: () => call.isOver })) === 'inside') return call;
+      if (performance.now() > end) throw new Error(this.standstill(['inside']));
     }
   }
 

@@ -84,6 +84,21 @@ inBrowser('npm run museum -- --web, in a browser', (newPage) => {
     expect(await page.evaluate('location.hash')).toBe('#re-entry');
   });
 
+  it('stays at the exhibit when a person skips the list, and shows one for an address that names none', async () => {
+    const page = await open();
+    await page.keyboard.press('n');
+    const heading = page.getByRole('heading', { name: 'Re-entry by process id' });
+    await heading.waitFor();
+    await page.locator('.skip').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#exhibit-title$/);
+    await page.keyboard.press('ArrowRight');
+    await sideOf(page, 'By hand').getByText('Step 2 of').waitFor();
+    expect(await heading.isVisible()).toBe(true);
+    await page.goto(`${page.url().replace(/#.*/, '')}#%`);
+    await page.getByRole('heading', { level: 2 }).first().waitFor();
+  });
+
   it.each([400, 900, 1440])('has nothing that is cut off at %i px', async (width) => {
     const page = await open({ viewport: { width, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThan(1);

@@ -15,10 +15,15 @@ const ours = new Side('With nestjs-redis-lock', (side) => (used = side));
 used = theirs;
 byId('sides').append(theirs.element, ours.element);
 
-/** The address names the exhibit, so that a page can link to it. */
+/** @type {string | undefined} */
+let lastChosen;
+
+/** The address names the exhibit, so that a page can link to it. The link that skips the list names none: the last one stays. */
 const chosen = () => {
-  const name = decodeURIComponent(location.hash.slice(1));
-  return state?.exhibits.find((piece) => piece.name === name) ?? state?.exhibits[0];
+  const named = state?.exhibits.find(({ name }) => '#' + name === location.hash);
+  const piece = named ?? state?.exhibits.find(({ name }) => name === lastChosen) ?? state?.exhibits[0];
+  lastChosen = piece?.name;
+  return piece;
 };
 
 /** @param {Piece['ours']} shown */
@@ -97,6 +102,8 @@ function turn(by) {
 }
 
 addEventListener('hashchange', () => {
+  const before = lastChosen;
+  if (chosen()?.name === before) return;
   theirs.reset();
   ours.reset();
   showAll();

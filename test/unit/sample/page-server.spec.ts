@@ -75,6 +75,11 @@ describe('the server of the pages of the sample', () => {
     expect(await send('/sample/web/page/act/refuse', own, '{}')).toMatchObject({ status: 409, text: 'not now' });
     expect((await send('/sample/web/page/act/none', own, '{}')).status).toBe(404);
     expect((await send('/sample/web/page/act/count', own, '{')).status).toBe(400);
+    expect((await send('/sample/web/page/act/count', own, JSON.stringify({ by: 'x'.repeat(10_000) }))).status).toBe(
+      400,
+    );
+    expect((await send('/sample/web/page/act/count', own)).status).toBe(404);
+    expect(acted).toHaveLength(1);
   });
 
   it.each(['constructor', 'toString', '__proto__'])(
@@ -90,6 +95,7 @@ describe('the server of the pages of the sample', () => {
     ['a form', { ...own, 'content-type': 'text/plain' }],
     ['a request without the header of the page', { ...own, 'x-lock-console': '' }],
     ['another name of this machine', { ...own, host: 'rebound.example' }],
+    ['a name that begins as this machine', { ...own, host: '127.0.0.1.rebound.example' }],
   ])('does nothing for %s', async (_, headers) => {
     expect((await send('/sample/web/page/act/count', headers, '{}')).status).toBe(403);
     expect(acted).toEqual([]);
@@ -123,18 +129,23 @@ describe('the server of the pages of the sample', () => {
     const answer = await new Promise<IncomingMessage>((resolve) =>
       request({ port: address.port, host: '127.0.0.1', path: '/events' }).on('response', resolve).end(),
     );
-    latest = 'last';
-    const told = new Promise<void>((resolve) => (looked = resolve));
-    slow.changed();
-    await told;
+    for (latest of ['second', 'third', 'last']) {
+      const told = new Promise<void>((resolve) => (looked = resolve));
+      slow.changed();
+      await told;
+    }
     let text = '';
+    let length = 0;
     for await (const chunk of answer.setEncoding('utf8')) {
+      length += String(chunk).length;
       text = (text + String(chunk)).slice(-1_000_000);
       if (text.includes('"latest":"last"')) break;
     }
     slow.close();
     server.close();
     expect(text).toContain('"latest":"last"');
+    // Behind the first one, and no other.
+    expect(length).toBeLessThan(30_000_000);
   });
 
   it('tells the state at the start and after a change', async () => {
@@ -142,8 +153,10 @@ describe('the server of the pages of the sample', () => {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const next = async (): Promise<number> => Number(/"count":(\d+)/.exec((await reader.read()).value!)![1]);
     const first = await next();
-    pages.changed();
-    expect(await next()).toBe(first + 1);
+    for (const more of [1, 2]) {
+      pages.changed();
+      expect(await next()).toBe(first + more);
+    }
     await reader.cancel();
   });
 });
