@@ -58,10 +58,13 @@ export async function serveSale(options: DemoOptions & WebOptions, signal: Abort
   });
   await using _pages = atEnd(() => pages.close());
   app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
-    pages.handle(request, response).then(
-      (isHandled) => isHandled || next(),
-      () => response.destroy(),
-    );
+    void (async () => {
+      try {
+        if (!(await pages.handle(request, response))) next();
+      } catch {
+        response.destroy();
+      }
+    })();
   });
   await app.listen(options.port, '127.0.0.1');
   console.log(`The sale is at ${await app.getUrl()}/`);

@@ -85,7 +85,7 @@ export class Panels {
     const { holders, waiters } = lab.server.table.snapshot(key, 100);
     const holding = holders.map(
       ({ id, fencingToken, leaseLeft, state }) =>
-        `${lab.ownerOf(id)}, token ${lab.rankOf(fencingToken)}, ${seconds(leaseLeft)} left${state === 'provisional' ? ', not confirmed' : ''}`,
+        `${lab.ownerOf(id)}, token ${lab.rankOf(fencingToken!)}, ${seconds(leaseLeft)} left${state === 'provisional' ? ', not confirmed' : ''}`,
     );
     return [
       ['key', key],

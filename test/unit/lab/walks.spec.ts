@@ -56,7 +56,9 @@ function actionOf(lab: Lab, { do: what, who, job, key, ms }: Press): Action {
       return { do: what, ms };
     case 'clock':
       return { do: what, ms: 60_000 };
-    default:
+    case 'lose-message':
+    case 'redis-away':
+    case 'redis-back':
       return { do: what };
   }
 }
@@ -73,7 +75,7 @@ async function run(text: string): Promise<void> {
     it: (_: string, body: () => Promise<void>) => (test = body),
   };
   const require = (id: string): unknown => (id === '@jest/globals' ? framework : testing);
-  // oxlint-disable-next-line no-new-func -- the text is what is tested
+  // oxlint-disable-next-line typescript/no-implied-eval -- the text is what is tested
   new Function('require', 'exports', outputText)(require, {});
   await test!();
 }
