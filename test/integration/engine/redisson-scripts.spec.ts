@@ -207,9 +207,25 @@ describe('a hand-over in the format of Redisson', () => {
   it('that is repeated never shortens the lease', async () => {
     const { fencingToken } = await take('a:1');
     await adopt('b:1', 'a:1', fencingToken, hour);
-    await adopt('b:1', 'a:1', fencingToken, 10);
+    expect(await adopt('b:1', 'a:1', fencingToken, 10)).toMatchObject({ validUntil: expect.any(Number) });
     expect(await redis.pttl(name)).toBeGreaterThan(60_000);
     expect(await adopt('b:1', 'z:1', fencingToken - 1, hour)).toBe('gone');
+    expect(await adopt('c:1', 'a:1', fencingToken, hour)).toBe('taken');
+  });
+
+  it('has the token that it names, also a later one of the block', async () => {
+    const { fencingToken } = await take('a:1', { reserve: 5 });
+    await adopt('b:1', 'a:1', fencingToken + 2, hour);
+    expect(await redis.hkeys(name)).toEqual([`b:1@${fencingToken + 2}`]);
+  });
+
+  it('takes nothing that minHold alone keeps; nor does a renewal', async () => {
+    const { fencingToken } = await take('a:1');
+    await backend.release({ name, id: 'a:1', keepUntil: performance.now() + hour });
+    expect(await adopt('b:1', 'a:1', fencingToken, hour)).toBe('gone');
+    expect(await backend.renew([{ name, id: 'a:1', fencingToken, lease: 2 * hour, reserve: 0 }])).toEqual(['lost']);
+    expect(await redis.hkeys(name)).toEqual([`a:1@${fencingToken}@kept`]);
+    expect(await redis.pttl(name)).toBeLessThanOrEqual(hour);
   });
 
   it('takes no lock of Java, and no other grant', async () => {
