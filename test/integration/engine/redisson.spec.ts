@@ -127,6 +127,48 @@ describe('a release for which other processes listen', () => {
       expect(remembered(backend)).toBe(0);
     });
 
+    it('leaves the lock to those of whom the last renewal that asked has told', async () => {
+      await using backend = await newBackend();
+      const [began, ended] = [unique(), unique()];
+      const turn = async (
+        name: string,
+        meanwhile: (renew: (reserve: number) => Promise<unknown>) => Promise<unknown>,
+      ): Promise<unknown[]> => {
+        const [claim, next] = [request(name), request(name)];
+        const { fencingToken } = (await backend.acquire(claim)) as { fencingToken: number };
+        await meanwhile((reserve) => backend.renew([{ ...claim, fencingToken, reserve }]));
+        // In one turn, as the client does.
+        const replies = await Promise.all([backend.release(claim), backend.acquire(next)]);
+        await backend.release(next);
+        return replies;
+      };
+      const left = await turn(began, async (renew) => {
+        await listener.subscribe(channelOf(began));
+        await renew(1);
+        await renew(0);
+      });
+      expect(left).toEqual(['released', expect.objectContaining({ status: 'queued' })]);
+      await listener.subscribe(channelOf(ended));
+      const taken = await turn(ended, async (renew) => {
+        await listener.unsubscribe(channelOf(ended));
+        await renew(1);
+      });
+      expect(taken).toEqual(['released', expect.objectContaining({ status: 'granted' })]);
+    });
+
+    it('is not remembered for a lock that was lost; nor is a waiter whose request failed', async () => {
+      await using backend = await newBackend();
+      const [lost, foreign] = [unique(), unique()];
+      await listener.subscribe(channelOf(lost));
+      const claim = request(lost);
+      const { fencingToken } = (await backend.acquire(claim)) as { fencingToken: number };
+      await redis.del(lost);
+      expect(await backend.renew([{ ...claim, fencingToken }])).toEqual(['lost']);
+      await redis.set(foreign, 'a string', 'PX', 60_000);
+      await expect(backend.acquire(request(foreign))).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+      expect(remembered(backend)).toBe(0);
+    });
+
     it('is remembered for 1,000 holds that were handed over, and not for more', async () => {
       await using backend = await newBackend();
       const names = Array.from({ length: 1_100 }, unique);
