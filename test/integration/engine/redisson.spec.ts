@@ -35,9 +35,13 @@ const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireReque
   isWanted: () => true,
   ...more,
 });
-const newBackend = async (): Promise<RedissonBackend & AsyncDisposable> => {
+/** @param subscribed called when messages about some waiters begin to arrive */
+const newBackend = async (subscribed?: () => void): Promise<RedissonBackend & AsyncDisposable> => {
   const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
-  await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+  await backend.start(randomUUID(), {
+    granted: () => undefined,
+    recovered: (what) => what === 'messages' && subscribed?.(),
+  });
   return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
 };
 const remembered = (backend: RedissonBackend): number =>
@@ -181,32 +185,37 @@ describe('a release for which other processes listen', () => {
 });
 
 describe('a request of a waiter', () => {
-  const listeners = (name: string): Promise<unknown> =>
-    redis.pubsub('NUMSUB', channelOf(name)).then(([, count]) => count);
+  const listening = async (): Promise<{ backend: RedissonBackend & AsyncDisposable; subscribed: Promise<void> }> => {
+    let heard = (): void => undefined;
+    const subscribed = new Promise<void>((resolve) => (heard = resolve));
+    return { backend: await newBackend(() => heard()), subscribed };
+  };
 
   it('is repeated soon while its own client hears nothing, no matter who else does, and after `poll` when it does', async () => {
-    await using backend = await newBackend();
+    const { backend: made, subscribed } = await listening();
+    await using backend = made;
     const name = unique();
     await listener.subscribe(channelOf(name));
     await redis.multi().hset(name, 'java:1', 1).pexpire(name, 3_600_000).exec();
     const claim = request(name);
     const deaf = await backend.acquire(claim);
     expect((deaf as { askAt: number }).askAt).toBeLessThanOrEqual(performance.now() + backend.claimWindow / 3);
-    while ((await listeners(name)) !== 2);
-    const listening = await backend.acquire({ ...claim, again: true });
-    expect((listening as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
+    await subscribed;
+    const heard = await backend.acquire({ ...claim, again: true });
+    expect((heard as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
     await backend.release(claim);
     await redis.del(name);
   });
 
   it('does not take the subscription of its own client for another waiter, nor that of another lock for its own', async () => {
-    await using backend = await newBackend();
+    const { backend: made, subscribed } = await listening();
+    await using backend = made;
     const [alone, shared] = [unique(), unique()];
     await redis.multi().hset(alone, 'java:1', 1).pexpire(alone, 3_600_000).exec();
     await listener.subscribe(channelOf(shared));
     const claim = request(alone);
     await backend.acquire(claim);
-    while ((await listeners(alone)) !== 1);
+    await subscribed;
     await redis.del(alone);
     const replies = await Promise.all([
       backend.acquire(request(shared)),
