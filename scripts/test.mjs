@@ -81,10 +81,10 @@ async function check(title, program) {
 }
 
 /** Backends that differ little from those of `quick`. */
-const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|valkey)';
+const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|redisson|valkey)';
 
-/** Needs a JDK and Maven; skipped without them. */
-const realRedisson = 'redisson/java';
+/** Beside Redisson, where there are a JDK and Maven, and beside its peer in TypeScript. */
+const besideRedisson = 'redisson/(java|peer)';
 
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
@@ -94,11 +94,11 @@ const parts = {
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
     await jest(
       ['unit', 'types', 'integration', 'conformance', 'redisson'],
-      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${realRedisson}`],
+      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${besideRedisson}`],
     );
   },
   deep: async () => {
-    const files = `${deepConformance}|${realRedisson}|test/(fault|chaos|e2e)/`;
+    const files = `${deepConformance}|${besideRedisson}|test/(fault|chaos|e2e)/`;
     // As above. With four, the browsers of e2e are too slow for the waits of their tests.
     await jest(
       ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],
