@@ -163,6 +163,8 @@ export class RedisServer {
   /** @type {() => void} */
   #callOffGuard = () => {};
   #output = '';
+  /** When its process ended (performance.now()). @type {number | undefined} */
+  endedAt;
 
   /**
    * @param {number} port
@@ -229,6 +231,7 @@ export class RedisServer {
       child.once('close', resolve);
     }).then(() => {
       this.#child = undefined;
+      this.endedAt = performance.now();
       this.#callOffGuard();
       running.delete(this);
     });

@@ -134,7 +134,6 @@ export class Acts {
     using watch = show.happenings.watch();
     await show.locked.look(show.options.database);
     const orders = show.locked.books?.orders ?? 0;
-    show.awaySince = performance.now();
     await show.options.redis.kill();
     this.say(told, 'Redis is gone, and with it all that it knew …');
     this.wantMore();
@@ -146,11 +145,11 @@ export class Acts {
 
   async startRedis(told: Told): Promise<string> {
     const { show } = this;
-    const { largestToken, awaySince } = show;
+    const { largestToken } = show;
+    const { redis } = show.options;
     using watch = show.happenings.watch();
-    await show.options.redis.restart();
-    const away = seconds(performance.now() - awaySince!);
-    show.awaySince = undefined;
+    await redis.restart();
+    const away = seconds(performance.now() - redis.endedAt!);
     this.say(told, 'Redis is back, and empty …');
     this.wantMore();
     const next = show.isServed ? await watch.until('granted', () => true, soon) : undefined;

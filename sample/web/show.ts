@@ -40,8 +40,6 @@ export class Show implements AsyncDisposable {
   came = 0;
   toCome = 0;
   largestToken = 0;
-  /** Since when Redis is gone: by a button, or by itself. */
-  awaySince: number | undefined;
   private runs = 0;
   private processes = 0;
   private names = 0;
@@ -200,7 +198,6 @@ export class Show implements AsyncDisposable {
     const { locks, database, onChange } = this.options;
     while (await this.pause(lookEvery)) {
       for (const sale of this.sales) await sale.look(database);
-      if (this.isRedisAway) this.awaySince ??= performance.now();
       const { eventId } = this.locked;
       const lock = this.isOpen ? await locks.inspect(`event:${eventId}`).catch(() => undefined) : undefined;
       this.lock = eventId === this.locked.eventId ? lock : undefined;
