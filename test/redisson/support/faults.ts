@@ -184,5 +184,5 @@ export function faults(open: () => Promise<PeerProgram>): void {
     // Each finds the new master in its own time.
     await until(async () => (await java.run('a', 'try', 'plain', unique())) === 'held');
     await both();
-  }, 90_000);
+  }, 180_000);
 }
