@@ -83,8 +83,10 @@ async function check(title, program) {
 /** Backends that differ little from those of `quick`. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|redisson|valkey)';
 
-/** Beside Redisson, where there are a JDK and Maven, and beside its peer in TypeScript. */
-const besideRedisson = 'redisson/(java|peer)';
+/** Beside Redisson's peer in TypeScript, and the guide with Redisson itself where there are a JDK and Maven. */
+const besideRedisson = 'redisson/(java-guide|peer)';
+/** Redisson itself in all rows: `npm run test:redisson`. */
+const realRedisson = 'redisson/java.spec';
 
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
@@ -94,7 +96,7 @@ const parts = {
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
     await jest(
       ['unit', 'types', 'integration', 'conformance', 'redisson'],
-      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${besideRedisson}`],
+      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${besideRedisson}|${realRedisson}`],
     );
   },
   deep: async () => {

@@ -8,9 +8,8 @@ import { observations } from './support/observations.js';
 
 const missing = whyNoJava();
 // One JVM at a time: each version's tests end before the next begin.
-const versions = process.env['REDISSON'] === 'all' ? redissonVersions : [newestRedisson];
 if (missing === undefined)
-  describe.each(versions)('Redisson %s', (version) => {
+  describe.each(redissonVersions)('Redisson %s', (version) => {
     describe('alone', () => observations(() => javaPeer(version), version));
     describe('beside this library', () => {
       matrix(() => javaPeer(version));
