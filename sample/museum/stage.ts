@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import Database from 'libsql';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { type RedisServer, startRedis } from '../../scripts/redis-server.mjs';
+import { MonitorLink } from '../../test/support/monitor-link.js';
 import { SentinelGroup } from '../../test/support/sentinel-group.js';
 import { Actor, type Call } from './actor.js';
 import type { Exhibit, Side, Step } from './exhibit.js';
@@ -161,16 +162,15 @@ export class Stage implements AsyncDisposable {
 
   /** Returns a function that counts the commands for a lock, of processes that start from now on. */
   async countNewcomers(key: string): Promise<() => Promise<number>> {
-    const monitor = await this.redis.monitor();
-    this.closings.push(() => monitor.disconnect());
     const clients = String(await this.redis.client('LIST'));
     const known = new Set(['lua', ...[...clients.matchAll(/ addr=(\S+)/g)].map(([, address]) => address!)]);
     let commands = 0;
     let echo = '';
-    monitor.on('monitor', (_time: string, words: string[], source: string) => {
+    const monitor = await MonitorLink.open(this.redis.options.port!, ({ words, source }) => {
       if (words[0] === 'echo') echo = words[1]!;
-      else if (!known.has(source) && words.some((word) => word === this.keyOf(key))) commands++;
+      else if (!known.has(source) && words.includes(this.keyOf(key))) commands++;
     });
+    this.closings.push(() => monitor[Symbol.dispose]());
     return async () => {
       // What was sent before it has come through the monitor before it.
       const text = randomUUID();

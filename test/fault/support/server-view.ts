@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { keySpace } from '../../../lib/backends/redis/keys.js';
 import { scripts } from '../../../lib/backends/redis/scripts.generated.js';
+import { type MonitoredCommand, MonitorLink } from '../../support/monitor-link.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { until } from './conditions.js';
 
@@ -20,7 +21,7 @@ export interface Holder {
 export class ServerView {
   readonly redis: Redis;
 
-  private constructor(server: Pick<RedisServer, 'port'>) {
+  private constructor(readonly server: Pick<RedisServer, 'port'>) {
     this.redis = new Redis({ port: server.port, retryStrategy: () => 20, maxRetriesPerRequest: null });
     this.redis.on('error', () => undefined);
   }
@@ -131,29 +132,28 @@ export class Monitor {
   readonly published: string[] = [];
   #marks = 0;
   #seen = 0;
+  #link!: MonitorLink;
+  readonly #names = new Map<string, string>(Object.entries(scripts).map(([name, { sha1 }]) => [sha1, name]));
 
-  private constructor(
-    private readonly view: ServerView,
-    private readonly line: Redis,
-  ) {
-    const names = new Map<string, string>(Object.entries(scripts).map(([name, { sha1 }]) => [sha1, name]));
-    line.on('monitor', (time: string, args: string[]) => {
-      const [command, ...rest] = args as [string, ...string[]];
-      if (/^eval(sha)?$/i.test(command)) {
-        // One command may carry several claims.
-        const script = names.get(rest[0]!) ?? command;
-        for (const claim of rest.flatMap((arg) => arg.split(' ')).filter((word) => CLAIM.test(word)))
-          this.runs.push({ at: Number(time) * 1000, script, claim });
-      } else if (command === 'PUBLISH') {
-        this.published.push(rest[1]!.split(' ')[0]!);
-      } else if (command === 'echo' && rest[0] === 'mark') {
-        this.#seen += 1;
-      }
-    });
-  }
+  private constructor(private readonly view: ServerView) {}
 
   static async of(view: ServerView): Promise<Monitor> {
-    return new Monitor(view, await view.redis.monitor());
+    const monitor = new Monitor(view);
+    monitor.#link = await MonitorLink.open(view.server.port, (command) => monitor.#see(command));
+    return monitor;
+  }
+
+  #see({ time, words: [command, ...rest] }: MonitoredCommand): void {
+    if (/^eval(sha)?$/i.test(command!)) {
+      // One command may carry several claims.
+      const script = this.#names.get(rest[0]!) ?? command!;
+      for (const claim of rest.flatMap((arg) => arg.split(' ')).filter((word) => CLAIM.test(word)))
+        this.runs.push({ at: time * 1000, script, claim });
+    } else if (command === 'PUBLISH') {
+      this.published.push(rest[1]!.split(' ')[0]!);
+    } else if (command === 'echo' && rest[0] === 'mark') {
+      this.#seen += 1;
+    }
   }
 
   /** Waits until everything that the server has run up to now is in `runs`. */
@@ -169,6 +169,6 @@ export class Monitor {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.line.disconnect();
+    this.#link[Symbol.dispose]();
   }
 }
