@@ -266,6 +266,18 @@ describe('a view in the format of Redisson', () => {
     expect(await backend.acquire(request('b:1'))).toMatchObject({ holder: { fencingToken: 1, heldFor: undefined } });
   });
 
+  it('shows no time either where the counter was set to go on above tokens of this library', async () => {
+    await redis.set(`redisson_lock_token:{${name}}`, Date.now() * 1000);
+    await take('a:1', {}, fenced);
+    expect((await fenced.inspect(name, 1)).holders).toMatchObject([{ heldFor: undefined }]);
+    expect(await fenced.acquire(request('b:1'))).toMatchObject({ holder: { heldFor: undefined } });
+  });
+
+  it('of a lock of another program without a lifetime says what a refused request says', async () => {
+    await redis.hset(name, java, 1);
+    expect((await backend.inspect(name, 1)).holders).toMatchObject([{ id: java, leaseLeft: hour }]);
+  });
+
   it('shows a read lock of Java as shared, a write lock as exclusive, and not its mode', async () => {
     for (const [mode, kind] of [
       ['read', 'shared'],
@@ -325,5 +337,23 @@ describe('tokens of the counter of RFencedLock', () => {
     expect(await renewed(10)).not.toEqual(['lost']);
     expect(await renewed(11)).toEqual(['lost']);
     expect(await renewed(0)).toEqual(['lost']);
+  });
+
+  it.each(['-5', '-1', '9007199254740991', '99999999999999990', '9223372036854775000'])(
+    'give no lock, and leave none, where the counter is %s',
+    async (count) => {
+      await redis.set(counter(), count);
+      await expect(take('a:1', { reserve: 0 }, fenced)).rejects.toMatchObject({
+        code: 'LOCK_UNAVAILABLE',
+        message: expect.stringContaining('the counter of fencing tokens is out of range'),
+      });
+      expect(await redis.exists(name)).toBe(0);
+    },
+  );
+
+  it('go up to the largest number that is exact', async () => {
+    await redis.set(counter(), '9007199254740990');
+    expect(await take('a:1', {}, fenced)).toMatchObject({ fencingToken: Number.MAX_SAFE_INTEGER });
+    expect(await fenced.release({ name, id: 'a:1' })).toBe('released');
   });
 });

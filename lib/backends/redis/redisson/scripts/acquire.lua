@@ -27,9 +27,6 @@ if now > tonumber(ARGV[1]) then
 end
 -- include: tokens.lua
 
--- A lock without a lifetime was not made by Redisson. Waiters look at it now and then.
-local unknown_rest = 3600000
-
 local function grant(claim, lease, reserve)
   -- Before the first write: the user may lack the permission to ask.
   local others = others_wait()

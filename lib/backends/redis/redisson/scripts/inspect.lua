@@ -14,7 +14,8 @@ local terms = ARGV[2]
 
 local function inspect()
   local holders, kind = {}, ''
-  local rest = math.max(0, redis.call('PTTL', lock_key))
+  local rest = redis.call('PTTL', lock_key)
+  rest = rest < 0 and unknown_rest or rest
   for _, field in ipairs(fields()) do
     local claim, token, kept = read(field)
     if field ~= 'mode' then

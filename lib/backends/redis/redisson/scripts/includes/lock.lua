@@ -50,6 +50,9 @@ local function wake()
   end
 end
 
+-- The rest of a lease without an end. A lock without a lifetime was not made by Redisson. Waiters look at it now and then.
+local unknown_rest = 3600000
+
 -- How many other clients listen, and whether this one is heard of.
 local function listeners()
   local own = string.sub(listening, position, position) == '1'
@@ -71,9 +74,10 @@ local function read(field)
   end
 end
 
--- µs since the grant, by a token of ours: the server's time. '-' for a token of Redisson's counter, which counts from 1.
+-- µs since the grant, by a token of ours: the server's time. '-' for a token of Redisson's counter, which counts from 1, or from what an
+-- operator has set.
 local function age_of(token)
-  return token > 1e15 and math.max(0, now - token) or '-'
+  return not fenced and token > 1e15 and math.max(0, now - token) or '-'
 end
 
 local function field_of(claim, token)

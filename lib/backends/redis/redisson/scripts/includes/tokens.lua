@@ -4,6 +4,10 @@
 local function issue_here(reserve)
   if fenced then
     local last = redis.call('INCRBY', counter_key, 1 + reserve)
+    -- Larger numbers are rounded here and in the client, and a field with a negative one is not read again: its lock could not be released.
+    if last <= reserve or last > 9007199254740991 then
+      error({err = 'ERR the counter of fencing tokens is out of range'})
+    end
     return last - reserve, last
   end
   local first, count = issue(1, 1 + reserve)
