@@ -209,7 +209,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const caller = this.hold === hold ? this.callers.first : undefined;
     const keep = hold.keepUntil > 0 && hold.keepUntil > this.host.clock.now();
     const { budget } = this;
-    const grant = caller && !keep && budget?.handOff(hold);
+    const grant = caller && !keep && !isStrict(caller) && !isStrict(hold) && budget?.handOff(hold);
     if (grant) {
       if (caller.request) caller.request.handOff = 'local';
       this.serve(caller, grant, budget!.mustYield());
@@ -404,3 +404,6 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     }
   }
 }
+
+/** Other processes may ask before the lock is given to it, or after it. */
+const isStrict = ({ options }: Caller | Hold): boolean => options.fairness === 'strict';

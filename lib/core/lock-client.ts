@@ -334,7 +334,10 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
-    if (options.fairness === 'strict') return new LocalQueue(name, this, options);
+    // Without a queue at the backend, places of their own there would be a race of all of them at each release.
+    const hasQueue = this.backend.capabilities?.queue !== false;
+    if (options.fairness === 'strict' && (hasQueue || options.kind !== 'exclusive'))
+      return new LocalQueue(name, this, options);
     let queue = this.queues.get(name);
     if (!queue) this.queues.set(name, (queue = new LocalQueue(name, this)));
     return queue;

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import type { AcquireRequest } from '../../../lib/core/lock-backend.js';
+import type { AcquireRequest, LockBackendEvents } from '../../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 
 const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
@@ -36,11 +36,15 @@ const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireReque
   ...more,
 });
 /** @param subscribed called when messages about some waiters begin to arrive */
-const newBackend = async (subscribed?: () => void): Promise<RedissonBackend & AsyncDisposable> => {
+const newBackend = async (
+  subscribed?: () => void,
+  freeAt?: LockBackendEvents['freeAt'],
+): Promise<RedissonBackend & AsyncDisposable> => {
   const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
   await backend.start(randomUUID(), {
     granted: () => undefined,
     recovered: (what) => what === 'messages' && subscribed?.(),
+    ...(freeAt && { freeAt }),
   });
   return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
 };
@@ -94,19 +98,63 @@ it('a user that may not ask who listens gets no lock, and leaves none behind', a
   await redis.acl('DELUSER', user);
 });
 
-describe('a release for which other processes listen', () => {
-  it('wakes a caller of its own process that has a place of its own', async () => {
+describe('callers with strict fairness', () => {
+  it('have the lock in the order in which they came', async () => {
     await using client = await newClient();
+    await using other = await newClient();
     const name = unique();
-    await listener.subscribe(channelOf(name));
-    const lock = await client.acquire(name, { lease: '1h', renew: false });
-    const waiting = client.acquire(name, { wait: '1m', fairness: 'strict' });
-    while ((await redis.pubsub('NUMSUB', channelOf(name)))[1] !== 2);
-    await lock.release();
-    await (await waiting).release();
+    const first = await other.acquire(name);
+    const order: number[] = [];
+    const callers = Array.from({ length: 200 }, async (_, index) => {
+      const lock = await client.acquire(name, { wait: '1m', fairness: 'strict' });
+      order.push(index);
+      await lock.release();
+    });
+    while ((await redis.pubsub('NUMSUB', channelOf(name)))[1] !== 1);
+    await first.release();
+    await Promise.all(callers);
+    expect(order).toEqual(callers.map((_, index) => index));
   });
 
+  it.each([
+    ['strict', 'handoff'],
+    ['handoff', 'strict'],
+  ] as const)('have a grant of their own: a lock goes from %s to %s through Redis', async (before, after) => {
+    await using client = await newClient();
+    const name = unique();
+    const lock = await client.acquire(name, { fairness: before });
+    const holder = await redis.hkeys(name);
+    // The second one behind it has tokens for a hand-off.
+    const waiting = [before, after].map((fairness) => client.acquire(name, { wait: '1m', fairness }));
+    await lock.release();
+    const second = await waiting[0]!;
+    const holders = [holder, await redis.hkeys(name)];
+    await second.release();
+    const third = await waiting[1]!;
+    holders.push(await redis.hkeys(name));
+    await third.release();
+    expect(holders[2]).not.toEqual(holders[1]);
+  });
+});
+
+describe('a release for which other processes listen', () => {
   describe('in the backend', () => {
+    it('wakes a claim of its own process that waits', async () => {
+      let [subscribed, woken] = [(): void => undefined, (_: string): void => undefined];
+      const listens = new Promise<void>((resolve) => (subscribed = resolve));
+      const freed = new Promise<string>((resolve) => (woken = resolve));
+      await using backend = await newBackend(subscribed, ({ id }) => woken(id));
+      const name = unique();
+      await listener.subscribe(channelOf(name));
+      const [first, second] = [request(name), request(name)];
+      expect(await backend.acquire(first)).toMatchObject({ status: 'granted', othersWait: true });
+      expect(await backend.acquire(second)).toMatchObject({ status: 'queued' });
+      await listens;
+      await backend.release(first);
+      expect(await freed).toBe(second.id);
+      await backend.release(second);
+    });
+
     it('does not keep a free lock from a caller with less time than others have to ask first', async () => {
       await using backend = await newBackend();
       const name = unique();
