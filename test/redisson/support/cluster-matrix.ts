@@ -266,7 +266,7 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
       const [java, client] = [await newJava('cluster'), await newClient()];
       const name = nameOf(0);
       const lock = await client.acquire(name);
-      const waiting = java.run('a', 'lock', 'plain', name);
+      const waiting = java.insist('a', 'lock', 'plain', name);
       await listened(name);
       const back = await move(name);
       await lock.renew();
@@ -299,7 +299,7 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
     expect(lock.isHeld).toBe(true);
     // Java finds the new master in its own time.
     await until(async () => (await java.run('a', 'try', 'plain', name)) === 'no');
-    const waiting = java.run('b', 'lock', 'plain', name);
+    const waiting = java.insist('b', 'lock', 'plain', name);
     await listened(name);
     await lock.release();
     expect(await waiting).toBe('held');

@@ -98,6 +98,17 @@ export class Peer implements AsyncDisposable {
     return (await this.ask(actor, verb, kind, name, ...numbers)).text;
   }
 
+  /**
+   * As `run`, while Redis restarts or fails over: a call of Redisson that is under way then may throw, also one that only waits for a
+   * lock. Its service asks again.
+   */
+  async insist(actor: string, verb: string, kind: string, name: string): Promise<string> {
+    for (;;) {
+      const answer = await this.run(actor, verb, kind, name);
+      if (!/^!(Write)?Redis/.test(answer)) return answer;
+    }
+  }
+
   pause(): void {
     this.process.kill('SIGSTOP');
   }
