@@ -53,7 +53,7 @@ export default {
       setupFiles: ['<rootDir>/test/fault/support/strict-fairness.mjs'],
     },
     room('chaos', { redis: true }),
-    room('redisson', { redis: true }),
+    room('redisson', { redis: true, setup: 'redisson-setup' }),
     room('e2e', { redis: true, setup: 'e2e-setup' }),
   ],
 };

@@ -14,6 +14,8 @@ const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), '
 
 /** The newest version of Redisson that is tested. */
 export const newestRedisson = '4.7.0';
+/** All that are tested: the oldest supported one, the last of 3.x, the newest. */
+export const redissonVersions = ['3.24.3', '3.52.0', newestRedisson];
 
 /** Why Java programs cannot be built on this machine; undefined when they can. */
 export function whyNoJava() {
@@ -21,6 +23,38 @@ export function whyNoJava() {
     if (spawnSync(program, ['-version'], { stdio: 'ignore' }).error) return `there is no ${program} on PATH`;
   }
   return undefined;
+}
+
+/**
+ * Why programs with these dependencies cannot be built on this machine (no JDK, no Maven, no network); undefined when they can, and their
+ * jars are in the cache.
+ * @param {string} pom
+ * @param {string[]} [versions] of Redisson
+ */
+export async function whyNoJars(pom, versions = [newestRedisson]) {
+  const missing = whyNoJava();
+  if (missing !== undefined) return missing;
+  try {
+    for (const version of versions) await jarsOf(pom, version);
+  } catch (error) {
+    const said = /\[ERROR\] (.+?)(?: -> \[Help \d+\])?$/m.exec(String(error))?.[1];
+    return `Maven did not get Redisson: ${said ?? String(error)}`;
+  }
+  return undefined;
+}
+
+/**
+ * The directory with the dependencies of a program.
+ * @param {string} pom
+ * @param {string} redisson version
+ */
+async function jarsOf(pom, redisson) {
+  const jars = join(cache, `jars-${redisson}-${digest(pom)}`);
+  await inPlace(jars, async (target) => {
+    const copy = ['dependency:copy-dependencies', `-DoutputDirectory=${target}`];
+    await step('mvn', ['-q', '-B', '-f', pom, `-Dredisson.version=${redisson}`, ...copy]);
+  });
+  return jars;
 }
 
 /**
@@ -32,12 +66,8 @@ export function whyNoJava() {
  */
 export async function buildJava(pom, source, redisson = newestRedisson) {
   const main = basename(source, '.java');
-  const jars = join(cache, `jars-${redisson}-${digest(pom)}`);
+  const jars = await jarsOf(pom, redisson);
   const classes = join(cache, `${main}-${redisson}-${digest(pom, source)}`);
-  await inPlace(jars, async (target) => {
-    const copy = ['dependency:copy-dependencies', `-DoutputDirectory=${target}`];
-    await step('mvn', ['-q', '-B', '-f', pom, `-Dredisson.version=${redisson}`, ...copy]);
-  });
   await inPlace(classes, async (target) => {
     await step('javac', ['--release', '17', '-cp', join(jars, '*'), '-d', target, source]);
   });

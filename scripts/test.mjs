@@ -83,11 +83,6 @@ async function check(title, program) {
 /** Backends that differ little from those of `quick`. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum-of-five|redisson|valkey)';
 
-/** Beside Redisson's peer in TypeScript, and the guide with Redisson itself where there are a JDK and Maven. */
-const besideRedisson = 'redisson/(java-guide|peer)';
-/** Redisson itself in all rows: `npm run test:redisson`. */
-const realRedisson = 'redisson/java.spec';
-
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
   quick: async () => {
@@ -95,12 +90,13 @@ const parts = {
     total.failed += (await lint()).length;
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
     await jest(
-      ['unit', 'types', 'integration', 'conformance', 'redisson'],
-      ['--maxWorkers=3', '--testPathIgnorePatterns', `${deepConformance}|${besideRedisson}|${realRedisson}`],
+      ['unit', 'types', 'integration', 'conformance'],
+      ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance],
     );
   },
   deep: async () => {
-    const files = `${deepConformance}|${besideRedisson}|test/(fault|chaos|e2e)/`;
+    // The room redisson: a peer in TypeScript, and Redisson itself, three versions side by side. They wait more than they work.
+    const files = `${deepConformance}|test/(fault|chaos|redisson|e2e)/`;
     // As above. With four, the browsers of e2e are too slow for the waits of their tests.
     await jest(
       ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],

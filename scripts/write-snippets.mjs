@@ -40,7 +40,7 @@ const WITHOUT_SOURCE = [
   ['sample/README.md', 'npm start', 'test/e2e/sample-http.spec.ts starts the same application'],
   ['docs/reference/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
   ['docs/operate/production.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],
-  ['docs/how-to/redisson.md', 'ACL SETUSER node', 'test/redisson/acl.spec.ts reads it from the page'],
+  ['docs/how-to/redisson.md', 'ACL SETUSER node', 'test/integration/redisson-acl.spec.ts reads it from the page'],
   ['docs/inside/verification.md', 'npm run test:model', 'npm test runs the model'],
   ['docs/inside/verification.md', 'REDIS_SERVER_BIN=', 'names a server that is not here'],
   ['docs/inside/verification.md', 'REDIS_SERVERS=', 'names servers that are not here'],

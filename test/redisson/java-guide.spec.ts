@@ -11,7 +11,7 @@ import { RedisLockService } from 'nestjs-redis-lock';
 import { Products, sharedWithJava, withSharedTokens } from '../../examples/redisson/products.js';
 import { buildJava } from '../../scripts/java.mjs';
 import { sharedRedisUrl } from '../support/redis-server.js';
-import { pom, whyNoJava } from './support/java.js';
+import { pom, whyNoRedisson } from './support/java.js';
 
 const source = join(import.meta.dirname, '../../examples/redisson/Products.java');
 
@@ -38,8 +38,7 @@ class JavaProducts implements AsyncDisposable {
   }
 }
 
-const missing = whyNoJava();
-if (missing === undefined)
+if (whyNoRedisson === undefined)
   describe('the two services of docs/how-to/redisson.md', () => {
     let redis: Redis;
     let program: Awaited<ReturnType<typeof buildJava>>;
@@ -91,4 +90,4 @@ if (missing === undefined)
       await fenced.close();
     }, 60_000);
   });
-else it.skip(`the Java side of docs/how-to/redisson.md does not run: ${missing}`, () => undefined);
+else it.skip(`the Java side of docs/how-to/redisson.md does not run: ${whyNoRedisson}`, () => undefined);

@@ -1,5 +1,6 @@
-/** Before the room e2e: what every room with Redis needs, the sample's processes, and the tools of the site, which two files would install at once. */
+/** Before the room e2e: what every room with Redis needs, the sample's processes and jars, and the tools of the site, which two files would install at once. */
 import { buildSample } from '../../scripts/build-sample.mjs';
+import { whyNoJars } from '../../scripts/java.mjs';
 import { install } from '../../scripts/site.mjs';
 import setUp from './global-setup.mjs';
 
@@ -7,4 +8,8 @@ export default async function setUpE2e() {
   await setUp();
   await buildSample();
   await install();
+  // jest forks its workers after this, so they inherit it.
+  const why = await whyNoJars('sample/java/pom.xml');
+  if (why !== undefined) console.warn(`SKIPPED: the demo with a box office in Java (${why})`);
+  process.env['WHY_NO_BOX_OFFICE'] = why ?? '';
 }

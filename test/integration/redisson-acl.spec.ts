@@ -8,7 +8,7 @@ import { slotOfKey } from '../../lib/backends/redis/cluster/slots.js';
 import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-backend.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { startRedis } from '../support/redis-server.js';
-import { until } from './support/observations.js';
+import { until } from '../redisson/support/observations.js';
 
 const closing: Array<() => unknown> = [];
 afterEach(async () => {
