@@ -292,6 +292,24 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       expect(await java.run('a', 'unlock', 'plain', name)).toBe('!IllegalMonitorStateException');
       await java.run('b', 'unlock', 'plain', name);
     });
+
+    it.each([
+      ['read', 'write'],
+      ['write', 'read'],
+      ['write', 'write'],
+    ])(
+      'a forced release here takes a %s lock of Java, and wakes a thread that waits for a %s lock',
+      async (held, next) => {
+        const name = unique();
+        await java.run('a', 'lock', held, name, 3_600_000);
+        const waiting = java.run('b', 'lock', next, name);
+        await until(async () => (await listenersOf(site, name, 'redisson_rwlock')) > 0);
+        expect(await client.forceRelease(name)).toBe(true);
+        expect(await waiting).toBe('held');
+        await java.run('b', 'unlock', next, name);
+        expect(await free(name)).toBe(true);
+      },
+    );
   });
 
   describe('leases', () => {

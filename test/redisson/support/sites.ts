@@ -67,10 +67,10 @@ export async function aCluster(): Promise<ClusterSite> {
   };
 }
 
-/** How many subscriptions the server of a lock has for the channel of that lock, in either way. */
-export async function listenersOf(site: Site, name: string): Promise<number> {
+/** How many subscriptions the server of a lock has for a channel of that lock, in either way. */
+export async function listenersOf(site: Site, name: string, prefix = 'redisson_lock__channel'): Promise<number> {
   const server = await site.serverOf(name);
-  const channel = `redisson_lock__channel:{${name}}`;
+  const channel = `${prefix}:{${name}}`;
   const counts = await Promise.all(['NUMSUB', 'SHARDNUMSUB'].map((kind) => server.call('PUBSUB', kind, channel)));
   return (counts as Array<[string, number]>).reduce((sum, [, count]) => sum + Number(count), 0);
 }

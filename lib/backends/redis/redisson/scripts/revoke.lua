@@ -21,11 +21,11 @@ local function revoke()
       end
     end
   end
-  if dropped[1] and redis.call('HLEN', lock_key) == 1 then
-    -- Of a read or write lock only its mode is left. A lock of ours has one field.
-    if redis.call('HEXISTS', lock_key, 'mode') == 1 then
-      redis.call('DEL', lock_key)
-    end
+  -- Of a read or write lock only its mode is left. A lock of ours has one field.
+  if dropped[1] and redis.call('HLEN', lock_key) == 1 and redis.call('HEXISTS', lock_key, 'mode') == 1 then
+    redis.call('DEL', lock_key)
+    -- Redisson's message for all its waiters, readers and writers: they listen to a channel of their own.
+    tell(channel_with('redisson_rwlock:'), '1')
   end
   return dropped
 end

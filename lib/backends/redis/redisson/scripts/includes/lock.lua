@@ -31,23 +31,28 @@ local function isolated(work, ...)
   return 'failed ' .. tostring(type(result) == 'table' and result.err or result)
 end
 
-local function channel()
-  return channel_prefix .. (string.find(lock_key, '{', 1, true) and lock_key or '{' .. lock_key .. '}')
+local function channel_with(prefix)
+  return prefix .. (string.find(lock_key, '{', 1, true) and lock_key or '{' .. lock_key .. '}')
 end
 
-local function subscribers(kind)
-  return redis.call('PUBSUB', kind, channel())[2]
+local function subscribers(kind, channel)
+  return redis.call('PUBSUB', kind, channel)[2]
 end
 
--- Waiters ask when they hear this: Redisson's, too. In a cluster it listens in one of two ways, and clients of this library in both. A plain
--- message is sent to all nodes: only where more clients hear those.
-local function wake()
+-- In a cluster Redisson listens in one of two ways, and clients of this library in both. A plain message is sent to all nodes: only where
+-- more clients hear those.
+local function tell(channel, message)
   if sharded then
-    redis.call('SPUBLISH', channel(), '0')
+    redis.call('SPUBLISH', channel, message)
   end
-  if not sharded or subscribers('NUMSUB') > subscribers('SHARDNUMSUB') then
-    redis.call('PUBLISH', channel(), '0')
+  if not sharded or subscribers('NUMSUB', channel) > subscribers('SHARDNUMSUB', channel) then
+    redis.call('PUBLISH', channel, message)
   end
+end
+
+-- Waiters ask when they hear this: Redisson's, too.
+local function wake()
+  tell(channel_with(channel_prefix), '0')
 end
 
 -- The rest of a lease without an end. A lock without a lifetime was not made by Redisson. Waiters look at it now and then.
@@ -56,8 +61,9 @@ local unknown_rest = 3600000
 -- How many other clients listen, and whether this one is heard of.
 local function listeners()
   local own = string.sub(listening, position, position) == '1'
-  local plain = subscribers('NUMSUB')
-  local shard = sharded and subscribers('SHARDNUMSUB') or plain
+  local channel = channel_with(channel_prefix)
+  local plain = subscribers('NUMSUB', channel)
+  local shard = sharded and subscribers('SHARDNUMSUB', channel) or plain
   return math.max(plain, shard) - (own and 1 or 0), own and math.min(plain, shard) > 0
 end
 
