@@ -8,6 +8,7 @@ import { exitCode } from './exit-codes.js';
 import {
   heldText,
   json,
+  leaseText,
   type Paint,
   paintFor,
   partyText,
@@ -118,7 +119,7 @@ export function detailed({ key, kind, limit, holders, waiters }: LockInfo, paint
     `${paint.bold(escaped(key))} ${paint.dim(kind === 'permits' ? `${limit ?? '?'} permits` : kind)}`,
     ...holders.map(
       (holder) =>
-        `  held by ${partyText(holder)}${heldText(holder)}, lease ends in ${time(holder.leaseLeft)}` +
+        `  held by ${partyText(holder)}${heldText(holder)}, ${leaseText(holder)}` +
         `${tokenText(holder)}${holder.permits > 1 ? `, ${holder.permits} permits` : ''}${stateText(holder)}`,
     ),
     ...waiters.map(

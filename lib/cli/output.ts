@@ -78,6 +78,10 @@ export function time(milliseconds: number): string {
   return `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
 }
 
+/** `lease ends in 4.0s` */
+export const leaseText = ({ leaseLeft }: Pick<LockHolderInfo, 'leaseLeft'>): string =>
+  leaseLeft === Number.POSITIVE_INFINITY ? 'lease never ends' : `lease ends in ${time(leaseLeft)}`;
+
 /** ` for 4.0s`, or nothing where Redis does not know since when. */
 export const heldText = ({ heldFor }: Pick<LockHolderInfo, 'heldFor'>): string =>
   heldFor === undefined ? '' : ` for ${time(heldFor)}`;

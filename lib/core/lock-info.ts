@@ -24,7 +24,10 @@ export interface HolderState {
    * holder that locks with Redisson, and with its counter of tokens (`redisson.tokens`).
    */
   readonly heldFor: number | undefined;
-  /** The lock is free after this, unless the lease is renewed. */
+  /**
+   * The lock is free after this, unless the lease is renewed. `Infinity` (`null` in JSON) when its key in Redis never expires: another
+   * program has written it, and it stays until it is deleted (`forceRelease`).
+   */
   readonly leaseLeft: number;
   /**
    * `held`; `provisional`: the holder got the lock a moment ago and has not confirmed it yet; `kept`: its work is over, and `minHold` keeps

@@ -24,8 +24,16 @@ const heldBy = (holder: LockHolder, rest: number | undefined): string =>
     ? `, for ${holder.heldFor} ms`
     : rest === undefined
       ? ''
-      : `, whose lease ends in ${rest} ms`);
+      : rest === Number.POSITIVE_INFINITY
+        ? neverEnds
+        : `, whose lease ends in ${rest} ms`);
+/** Another program has written the key without an expiry. */
+const neverEnds = ', whose lease never ends';
 const anotherCaller = 'another caller';
+
+/** No time helps with a lease that never ends. */
+const retryAfterOf = (rest: number | undefined): number | undefined =>
+  rest === Number.POSITIVE_INFINITY ? undefined : rest;
 
 /** The message of an error for other applications: the process that holds the lock is none of their business. */
 export function messageForOthers(error: LockError): string {
@@ -39,7 +47,7 @@ export const refusals = {
   contended: (key: string, rest: number | undefined, holder: LockHolder | undefined, where?: string) =>
     new LockNotAcquiredError(
       `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder, rest) : anotherCaller}. Try again later, or wait for it (option wait).`,
-      { key, retryAfter: rest, holder },
+      { key, retryAfter: retryAfterOf(rest), holder },
     ),
 
   /** The holders before took longer than `wait`, or one of them crashed and its lease still runs: then a shorter `lease` helps. */
@@ -52,7 +60,7 @@ export const refusals = {
   ) =>
     new LockWaitTimeoutError(
       `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; it is held by ${heldBy(holder, rest)}` : ''}. Wait longer, do less inside it, or lock something smaller.`,
-      { key, retryAfter: rest, holder },
+      { key, retryAfter: retryAfterOf(rest), holder },
     ),
 
   /** Redis did not answer during the whole `wait`, or for `commandTimeout` to the last command. */

@@ -131,7 +131,7 @@ export class LockNotAcquiredError extends LockError {
   readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' = 'LOCK_CONTENDED';
   /**
    * Milliseconds until the lease of the present holder ends, if known: a lock of a crashed holder is free then. Work that ends sooner frees
-   * it sooner, and a renewed lease lasts longer.
+   * it sooner, and a renewed lease lasts longer. Undefined for a lease that never ends.
    */
   readonly retryAfter: number | undefined;
   /**

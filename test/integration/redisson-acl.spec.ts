@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -6,6 +7,7 @@ import { KeptLog } from '../../conformance/kept-log.js';
 import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
 import { slotOfKey } from '../../lib/backends/redis/cluster/slots.js';
 import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-backend.js';
+import { type AcquireRequest, exclusive } from '../../lib/core/lock-backend.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { startRedis } from '../support/redis-server.js';
 import { until } from '../redisson/support/observations.js';
@@ -127,6 +129,54 @@ it('with it the doctor finds no missing permission; without the channels it find
     expect(await missing(new RedissonBackend({ redis, log: new KeptLog() }))).toEqual(expected);
   }
 });
+
+/** What a backend does with a lock that it may hold already. */
+const steps: ReadonlyArray<[string, (backend: RedissonBackend, fencingToken: number) => Promise<unknown>]> = [
+  ['a repeated request', (backend) => backend.acquire(request('a:1'))],
+  ['a renewal', (backend, fencingToken) => backend.renew([{ ...request('a:1'), fencingToken, reserve: 5 }])],
+  ['a release', (backend) => backend.release({ name, id: 'a:1' })],
+  ['minHold', (backend) => backend.release({ name, id: 'a:1', keepUntil: performance.now() + 60_000 })],
+  [
+    'a hand-over',
+    (backend, fencingToken) => backend.adopt({ ...request('b:1'), from: 'a:1', fencingToken, giveUpAt: Infinity }),
+  ],
+  ['a forced release', (backend, fencingToken) => backend.revoke(name, [{ id: 'a:1', fencingToken }])],
+];
+const request = (id: string): AcquireRequest => ({
+  ...exclusive,
+  ...{ name, id, lease: 60_000, reserve: 0, enqueue: false, again: false },
+  ...{ giveUpAt: performance.now() + 100, isWanted: () => true },
+});
+
+describe.each(['own', 'fenced'] as const)(
+  'with %s tokens, a permission that the user loses while it runs',
+  (tokens) => {
+    it.each(rulesOf('node').filter((rule) => rule.startsWith('+')))(
+      '%s: no lock is left without an end',
+      async (rule) => {
+        const { admin } = await scene(rulesOf('node'));
+        const redis = { port: admin.options.port!, username: 'node', password: 'secret' };
+        const open = async (): Promise<RedissonBackend> => {
+          const backend = new RedissonBackend({ redis, tokens, commandTimeout: 200, log: new KeptLog() });
+          closing.push(() => backend.close());
+          await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+          return backend;
+        };
+        for (const [step, act] of [['a request', undefined] as const, ...steps]) {
+          const backend = await open();
+          const grant = act && (await backend.acquire(request('a:1')));
+          await admin.acl('SETUSER', 'node', rule.replace('+', '-'));
+          const token = grant?.status === 'granted' ? grant.fencingToken : 0;
+          await (act ? act(backend, token) : backend.acquire(request('a:1'))).catch(() => undefined);
+          expect([step, await admin.pttl(name)]).not.toEqual([step, -1]);
+          await admin.acl('SETUSER', 'node', rule);
+          await admin.del(name);
+          await backend.close();
+        }
+      },
+    );
+  },
+);
 
 describe('on a cluster, the smallest ACL with what a cluster also needs', () => {
   const onCluster = async (rules: readonly string[]) => {

@@ -32,6 +32,7 @@ export function toLockError(error: unknown, address: string, name?: string): Loc
   if (message.includes('WRONGPASS')) return refusals.wrongPassword(name, address, cause);
   if (isRefused(error)) return refusals.refused(name, address, message, cause);
   if (/^WRONGTYPE|FOREIGN value/.test(message)) return refusals.foreign(name, address, cause);
+  if (message.startsWith('TOKENS ')) return refusals.tokens(name, address, message.slice(7), cause);
   if (error instanceof UnexpectedReply) return refusals.unexpected(name, address, message, cause);
   return isReply(error)
     ? refusals.answered(name, address, message, cause)

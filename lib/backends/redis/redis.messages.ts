@@ -82,6 +82,16 @@ export const redisRefusals = {
       { key, cause },
     ),
 
+  /**
+   * The key from which tokens are counted has a number beyond 2⁵³ - 1, or none: this library writes neither. Tokens do not begin again by
+   * themselves: a resource that has seen a larger one would refuse them.
+   */
+  tokens: (key: string | undefined, address: string, counter: string, cause: Error) =>
+    new LockConfigurationError(
+      `${subject(key)}key ${printable(counter)} in Redis at ${address} has no number from which tokens can go on; the largest token is 2^53 - 1. Find out what wrote it, delete it, and set back the tokens that resources keep.`,
+      { key, cause },
+    ),
+
   /** The caller's `signal` or `wait` ended before a reply could come. No caller sees this error. */
   givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
 

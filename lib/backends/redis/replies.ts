@@ -80,7 +80,7 @@ export type AcquireAnswer =
   /** `held`: a kind, or of another program's lock a word. */
   | { readonly status: 'mismatch'; readonly held: string };
 
-const refusal = /^(?:contended (\d+)|queued (\d+) (listening|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
+const refusal = /^(?:contended (\d+|-)|queued (\d+|-) (listening|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
 
 /** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
@@ -105,11 +105,11 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
     case 'contended':
     case 'queued': {
       const [, contended, queued, standing, id, token, heldFor] = refusal.exec(String(reply)) ?? [];
-      const rest = contended ?? queued;
-      if (rest === undefined) break;
-      const holder = id === undefined ? undefined : holderIn(id, known(token!), known(heldFor!), Number(rest));
-      if (contended !== undefined) return { status: 'contended', rest: Number(rest), holder };
-      return { status: 'queued', rest: Number(rest), listening: standing === 'listening', holder };
+      if ((contended ?? queued) === undefined) break;
+      const rest = restIn((contended ?? queued)!);
+      const holder = id === undefined ? undefined : holderIn(id, known(token!), known(heldFor!), rest);
+      if (contended !== undefined) return { status: 'contended', rest, holder };
+      return { status: 'queued', rest, listening: standing === 'listening', holder };
     }
     case 'mismatch':
       return { status: 'mismatch', held: words[1]! };
@@ -119,6 +119,9 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
 
 /** '-' stands for what a server does not have. */
 const known = (text: string): number | undefined => (text === '-' ? undefined : Number(text));
+
+/** ms; '-' stands for a lease that never ends. */
+const restIn = (text: string | number): number => (text === '-' ? Number.POSITIVE_INFINITY : Number(text));
 
 /** The rest of its lease tells about a holder whose grant is not known. @param rest ms */
 const holderIn = (
@@ -177,7 +180,7 @@ type HolderReply = [
   claim: string,
   token: string,
   age: number | '-',
-  rest: number,
+  rest: number | '-',
   state: 'full' | 'provisional' | 'kept',
   permits: number,
 ];
@@ -199,12 +202,12 @@ export function decodeInspect(reply: unknown): LockSnapshot {
     kind: kind === '' ? undefined : kind,
     limit: limit > 0 ? limit : undefined,
     holders: holders
-      .map(([claim, token, age, leaseLeft, state, permits]) => {
+      .map(([claim, token, age, rest, state, permits]) => {
         return {
           id: claim,
           fencingToken: known(token),
           heldFor: age === '-' ? undefined : age / 1000,
-          leaseLeft,
+          leaseLeft: restIn(rest),
           state: stateOf(state),
           permits,
         };

@@ -94,6 +94,7 @@ export function sync(list, items, keyOf, create, update) {
  * @param {number} ms
  */
 export function duration(ms) {
+  if (ms === Number.POSITIVE_INFINITY) return 'no end';
   const seconds = Math.max(0, ms) / 1000;
   if (seconds < 1) return Math.round(Math.max(0, ms) / 10) * 10 + ' ms';
   if (seconds < 10) return Number(seconds.toFixed(1)) + ' s';

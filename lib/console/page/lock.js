@@ -154,13 +154,15 @@ export class LockSheet {
     part(card, 'held-fact').hidden = holder.heldFor === undefined;
     runTime(part(card, 'held'), holder.heldFor ?? 0);
     // Redis has the end of a lease only. Its length: as the holder told it, else the most that was seen.
-    const seen = Math.max(this.leases.get(id) ?? this.host.leaseOf(fencingToken) ?? 0, leaseLeft);
+    // Null stands for no end: JSON has no Infinity.
+    const rest = /** @type {number | null} */ (leaseLeft) ?? Number.POSITIVE_INFINITY;
+    const seen = Math.max(this.leases.get(id) ?? this.host.leaseOf(fencingToken) ?? 0, rest);
     this.leases.set(id, seen);
     const since = performance.now();
     run(part(card, 'left'), () => {
-      const left = Math.max(0, leaseLeft - (performance.now() - since));
+      const left = Math.max(0, rest - (performance.now() - since));
       write(part(card, 'left'), duration(left));
-      fill(part(card, 'bar'), left / seen);
+      fill(part(card, 'bar'), left === seen ? 1 : left / seen);
       part(card, 'bar').classList.toggle('low', left < seen / 6);
     });
     part(card, 'token-fact').hidden = fencingToken === undefined;

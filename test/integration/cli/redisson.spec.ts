@@ -36,6 +36,14 @@ describe('a lock that Java holds, in the command line', () => {
     expect(holders).toEqual([{ client: thread, leaseLeft: expect.any(Number), state: 'held', permits: 1 }]);
   });
 
+  it('without an expiry is shown with a lease that never ends, in JSON as null', async () => {
+    await redis.hset(name, thread, 1);
+    expect((await run('inspect', name)).output).toContain(`held by client ${thread}, lease never ends\n`);
+    const { holders } = JSON.parse((await run('inspect', name, '--json')).output) as { holders: object[] };
+    expect(holders).toMatchObject([{ client: thread, leaseLeft: null }]);
+    await redis.del(name);
+  });
+
   it('is taken away by its field, and from no other holder', async () => {
     await lockInJava();
     const other = thread.replace(/47$/, '48');

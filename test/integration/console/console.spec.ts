@@ -10,7 +10,12 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { LockConfigurationError, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import {
+  LockConfigurationError,
+  RedisLockModule,
+  type RedisLockModuleOptions,
+  RedisLockService,
+} from 'nestjs-redis-lock';
 import { LockConsoleModule, type LockConsoleOptions } from 'nestjs-redis-lock/console';
 import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { Test } from '@nestjs/testing';
@@ -106,13 +111,13 @@ async function open(
   adapter: (typeof adapters)[number][1] = adapters[0]![1],
   options: Partial<LockConsoleOptions> = {},
   prepare: (app: INestApplication) => string = () => '/locks',
-  redis?: string,
+  connection: RedisLockModuleOptions = {},
 ): Promise<Console> {
   const console = LockConsoleModule.forRoot({ guards: [OpsGuard], imports: [WordsModule], ...options });
   const app = await httpApplication(
     adapter,
     { imports: [console] },
-    { shutdownTimeout: 0, ...(redis !== undefined && { redis, keyPrefix: 'lock:' }) },
+    { shutdownTimeout: 0, ...('redis' in connection && { keyPrefix: 'lock:' }), ...connection },
   );
   closing.push(() => app.close());
   const path = prepare(app);
@@ -258,6 +263,25 @@ describe.each(adapters)('a console on %s', (_, adapter) => {
     expect(lock.isHeld).toBe(false);
   });
 
+  it('shows a lock of Java that never ends, and releases it by its client', async () => {
+    const server = await startRedis();
+    closing.push(() => server.stop());
+    const redis = new Redis(server.url);
+    closing.push(async () => redis.disconnect());
+    const shared = { redis: server.url, redisson: true, keyPrefix: '' };
+    const { get, release } = bound(await open(adapter, { forceRelease }, undefined, shared));
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const [name, client] = ['product:42', '8743c9c0-0795-4907-87fd-6c719a6b4586:47'];
+    await redis.hset(name, client, 1);
+    const { holders } = (await get(`/api/lock?name=${name}`)).json as { holders: object[] };
+    expect(holders).toMatchObject([{ client, leaseLeft: null }]);
+    const fields = { name, typed: name, reason: 'x' };
+    expect((await release({ ...fields, client: client.replace(/7$/, '8') })).json).toEqual({ error: 'changed' });
+    expect(await redis.exists(name)).toBe(1);
+    expect((await release({ ...fields, client })).json).toEqual({ released: true });
+    expect(await redis.exists(name)).toBe(0);
+  });
+
   it('shows the lock as it is after the release, not as it was asked a moment before', async () => {
     const { get, release, console } = bound(await open(undefined, { forceRelease }));
     const name = unique();
@@ -365,7 +389,7 @@ describe('what the console sends', () => {
     closing.push(async () => admin.disconnect());
     await admin.acl('SETUSER', 'locks', 'on', '>hidden-secret', '~*', '&*', '+@all');
     const redis = `redis://locks:hidden-secret@127.0.0.1:${server.port}`;
-    const { get, console } = bound(await open(undefined, { forceRelease }, undefined, redis));
+    const { get, console } = bound(await open(undefined, { forceRelease }, undefined, { redis }));
     const [name, sold] = [unique(), unique()];
     await console.locks.acquire(name);
     const ticket = await (await console.locks.acquire(sold)).export();
@@ -414,7 +438,7 @@ describe('the work of the console', () => {
     closing.push(() => server.stop());
     const admin = new Redis(server.url);
     closing.push(async () => admin.disconnect());
-    const console = await open(undefined, {}, undefined, server.url);
+    const console = await open(undefined, {}, undefined, { redis: server.url });
     const count = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
     return { console, count };
   }
@@ -483,7 +507,7 @@ describe('the view of a fleet', () => {
       'wrong.h.1': of('wrong', { inside: 'x' }),
       'right.h.2': of('right', { inside: [] }),
     });
-    const { get } = bound(await open(undefined, {}, undefined, server.url));
+    const { get } = bound(await open(undefined, {}, undefined, { redis: server.url }));
     const { status, json } = await get('/api/overview');
     expect(status).toBe(200);
     expect(json).toMatchObject({ contended: [{ key: 'x', waiters: [{ client: 'right' }] }] });
@@ -492,7 +516,7 @@ describe('the view of a fleet', () => {
   it('has what each process tells, and goes on with the last answer while Redis is away', async () => {
     const server = await startRedis();
     closing.push(() => server.stop());
-    const { get, console } = bound(await open(undefined, {}, undefined, server.url));
+    const { get, console } = bound(await open(undefined, {}, undefined, { redis: server.url }));
     const other = await Test.createTestingModule({
       imports: [RedisLockModule.forRoot({ redis: server.url, shutdownTimeout: 0 })],
     })

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import type { AcquireRequest, LockBackendEvents } from '../../../lib/core/lock-backend.js';
-import { sharedRedisUrl } from '../../support/redis-server.js';
+import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 
 const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
 const unique = (): string => `product:${randomUUID()}`;
@@ -74,6 +74,40 @@ describe('what others left on the key of a lock', () => {
     expect(await client.forceRelease(name)).toBe(true);
   });
 
+  it('a holder without an expiry keeps the lock, its lease is said never to end, and a forced release takes it', async () => {
+    await using client = await newClient();
+    const name = unique();
+    await redis.hset(name, java, 1);
+    for (const [wait, code] of [
+      [0, 'LOCK_CONTENDED'],
+      [150, 'LOCK_WAIT_TIMEOUT'],
+    ] as const)
+      await expect(client.acquire(name, { wait })).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(`held by client ${java}, whose lease never ends`),
+        retryAfter: undefined,
+      });
+    await expect(client.waitUntilFree(name, { wait: 0 })).rejects.toMatchObject({ retryAfter: undefined });
+    expect((await client.inspect(name)).holders).toMatchObject([{ client: java, leaseLeft: Infinity }]);
+    expect(await client.forceRelease(name, { client: java })).toBe(true);
+    await (await client.acquire(name, { wait: 0 })).release();
+  });
+
+  it.each([
+    ['a mode without a holder', 'mode', 'LOCK_KIND_MISMATCH'],
+    ['a field that is no text', Buffer.from([0xff, 0x00, 0x20]), 'LOCK_CONTENDED'],
+  ])('%s keeps the lock, and a forced release takes it', async (_, field, code) => {
+    await using client = await newClient();
+    const name = unique();
+    await redis.hset(name, field, 'read');
+    const refused = (await client.acquire(name, { wait: 0 }).catch((error: unknown) => error)) as LockNotAcquiredError;
+    expect(refused.code).toBe(code);
+    const [holder] = (await client.inspect(name)).holders;
+    if (refused.holder) expect(refused.holder.client).toBe(holder!.client);
+    expect(await client.forceRelease(name, { client: holder!.client })).toBe(true);
+    await (await client.acquire(name, { wait: 0 })).release();
+  });
+
   it('a hash of more fields than a lock can have is refused, and not read', async () => {
     await using client = await newClient();
     const name = unique();
@@ -96,6 +130,15 @@ it('a user that may not ask who listens gets no lock, and leaves none behind', a
   expect(await redis.exists(name)).toBe(0);
   await client.close();
   await redis.acl('DELUSER', user);
+});
+
+it('a Redis that has renamed a command grants no lock, and none is left behind', async () => {
+  await using server = await startRedis({ args: ['--rename-command', 'PEXPIRE', 'ANOTHER'] });
+  const client = createLockClient({ redis: server.url, redisson: true, log: new KeptLog() });
+  await expect(client.acquire('product:42')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  const admin = new Redis(server.url);
+  expect(await admin.exists('product:42')).toBe(0);
+  await Promise.all([client.close(), admin.quit()]);
 });
 
 describe('callers with strict fairness', () => {

@@ -11,8 +11,9 @@ ARGV  1 latest server time in µs at which the sender still wants the reply
           as for scripts/acquire.lua of the native format; patience 0: do not wait
 REPLY {now µs, then for each claim one of
         'granted <token> <lease ms> <last reserved token> <1 when others wait, else 0>'
-        'contended <rest of the holder's lease in ms><holder>'
-        'queued <ms> <listening | polling><holder>'     polling: the server knows of no subscription of this client
+        'contended <rest of the holder's lease in ms, or - when it never ends><holder>'
+        'queued <ms, or -> <listening | polling><holder>'
+            polling: the server knows of no subscription of this client
             holder: ' <claim> <token> <ms since the grant>'; for a holder of Redisson ' <field> - -'; '-' for a time that is not known
         'mismatch shared'                               the name is a read or write lock of Redisson
         'mismatch fair'                                 threads wait for it as a fair lock of Redisson
@@ -31,16 +32,22 @@ local function grant(claim, lease, reserve)
   -- Before the first write: the user may lack the permission to ask.
   local others = others_wait()
   local token, last = issue_here(reserve)
-  redis.call('HSET', lock_key, field_of(claim, token), 1)
-  redis.call('PEXPIRE', lock_key, lease)
+  local field = field_of(claim, token)
+  redis.call('HSET', lock_key, field, 1)
+  local expires = redis.pcall('PEXPIRE', lock_key, lease)
+  if expires ~= 1 then
+    -- The user has lost the permission. A lock without a lifetime would never be free.
+    redis.call('HDEL', lock_key, field)
+    error(expires)
+  end
   return 'granted ' .. digits(token) .. ' ' .. lease .. ' ' .. digits(last) .. ' ' .. others
 end
 
 local function described(field)
   local claim, token = read(field)
   if not claim then
-    -- Of another program it may hold anything, and 100 characters of it tell enough.
-    local word = string.sub(string.gsub(field, '[^!-~]', '_'), 1, 100)
+    -- Of another program it may be long, and 100 characters of it tell enough.
+    local word = string.sub(shown(field), 1, 100)
     return word ~= '' and ' ' .. word .. ' - -' or ''
   end
   local age = age_of(token)
@@ -71,14 +78,12 @@ local function ask(claim, lease, reserve, patience)
   if waits_for_fair_lock() then
     return 'mismatch fair'
   end
-  if rest < 0 then
-    rest = unknown_rest
-  end
+  local ends = rest < 0 and '-' or digits(rest)
   if patience == 0 then
-    return 'contended ' .. digits(rest) .. described(present[1])
+    return 'contended ' .. ends .. described(present[1])
   end
   local _, heard = listeners()
-  return 'queued ' .. digits(rest) .. (heard and ' listening' or ' polling') .. described(present[1])
+  return 'queued ' .. ends .. (heard and ' listening' or ' polling') .. described(present[1])
 end
 
 local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')

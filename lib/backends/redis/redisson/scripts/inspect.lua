@@ -5,8 +5,8 @@ KEYS  as in includes/lock.lua, for one lock
 ARGV  1 not used
       2 terms of the lock (includes/lock.lua)
 REPLY {kind, or '' when the lock is free, 0,
-       holders: {claim, or the field of Redisson; token; µs since its grant; rest of its lease in ms, full | kept, 1} each, '-' for what is not known,
-       {}} or 'failed <error>'
+       holders: {claim, or the field of Redisson; token; µs since its grant; rest of its lease in ms, full | kept, 1} each, '-' for what is
+       not known, and for a rest that never ends, {}} or 'failed <error>'
 INVARIANT  Changes nothing.
 ]]
 local terms = ARGV[2]
@@ -14,13 +14,15 @@ local terms = ARGV[2]
 
 local function inspect()
   local holders, kind = {}, ''
-  local rest = redis.call('PTTL', lock_key)
-  rest = rest < 0 and unknown_rest or rest
-  for _, field in ipairs(fields()) do
+  local present, rest = fields(), redis.call('PTTL', lock_key)
+  if rest < 0 then
+    rest = '-'
+  end
+  for _, field in ipairs(present) do
     local claim, token, kept = read(field)
-    if field ~= 'mode' then
+    if is_holder(field, present) then
       local age = claim and age_of(token) or '-'
-      holders[#holders + 1] = {claim or field, claim and digits(token) or '-', age, rest, kept and 'kept' or 'full', 1}
+      holders[#holders + 1] = {claim or shown(field), claim and digits(token) or '-', age, rest, kept and 'kept' or 'full', 1}
       kind = 'exclusive'
     end
   end

@@ -11,18 +11,19 @@ local terms = ARGV[1]
 -- include: lock.lua
 
 local function revoke()
-  local dropped = {}
+  local dropped, is_read_write = {}, redis.call('HEXISTS', lock_key, 'mode') == 1
   for named = 2, #ARGV, 2 do
-    for _, field in ipairs(fields()) do
+    local present = fields()
+    for _, field in ipairs(present) do
       local claim, token = read(field)
-      if field ~= 'mode' and (claim or field) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
+      if is_holder(field, present) and (claim or shown(field)) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
         drop(field)
         dropped[#dropped + 1] = ARGV[named]
       end
     end
   end
-  -- Of a read or write lock only its mode is left. A lock of ours has one field.
-  if dropped[1] and redis.call('HLEN', lock_key) == 1 and redis.call('HEXISTS', lock_key, 'mode') == 1 then
+  if is_read_write and dropped[1] and redis.call('HLEN', lock_key) < 2 then
+    -- Without holders its mode is left.
     redis.call('DEL', lock_key)
     -- Redisson's message for all its waiters, readers and writers: they listen to a channel of their own.
     tell(channel_with('redisson_rwlock:'), '1')

@@ -55,9 +55,6 @@ local function wake()
   tell(channel_with(channel_prefix), '0')
 end
 
--- The rest of a lease without an end. A lock without a lifetime was not made by Redisson. Waiters look at it now and then.
-local unknown_rest = 3600000
-
 -- How many other clients listen, and whether this one is heard of.
 local function listeners()
   local own = string.sub(listening, position, position) == '1'
@@ -78,6 +75,13 @@ local function read(field)
   if claim and #token <= 16 then
     return claim, tonumber(token), kept ~= ''
   end
+end
+
+-- The field of another program as text, in which each byte that could be lost on the way is written as \xff.
+local function shown(field)
+  return (string.gsub(field, '[^!-[^-~%]]', function(byte)
+    return string.format('\\x%02x', string.byte(byte))
+  end))
 end
 
 -- µs since the grant, by a token of ours: the server's time. '-' for a token of Redisson's counter, which counts from 1, or from what an
@@ -102,6 +106,11 @@ local function fields()
     error({err = 'WRONGTYPE the hash has ' .. count .. ' fields'})
   end
   return redis.call('HKEYS', lock_key)
+end
+
+-- A mode is no holder, unless it is all that is left: it keeps others out, and an operator can take it away.
+local function is_holder(field, present)
+  return field ~= 'mode' or #present == 1
 end
 
 -- The field of a claim, its token, and true when it is kept.

@@ -3,10 +3,13 @@
 -- Issues a token and reserves some behind it. Returns it, and the last one.
 local function issue_here(reserve)
   if fenced then
-    local last = redis.call('INCRBY', counter_key, 1 + reserve)
-    -- Larger numbers are rounded here and in the client, and a field with a negative one is not read again: its lock could not be released.
-    if last <= reserve or last > 9007199254740991 then
-      error({err = 'ERR the counter of fencing tokens is out of range'})
+    local last = redis.pcall('INCRBY', counter_key, 1 + reserve)
+    local refused = type(last) == 'table' and last.err
+    if refused and not (string.find(refused, 'not an integer') or string.find(refused, 'overflow')) then
+      error(last)
+    elseif refused or last <= reserve or last > largest then
+      -- A field with a negative token is not read again.
+      error(used_up(counter_key))
     end
     return last - reserve, last
   end
@@ -24,7 +27,9 @@ local function reserve_here(token, reserve, least)
   end
   local last = tonumber(redis.call('GET', counter_key) or 0)
   local top = math.max(least, token + reserve)
-  if last < top then
+  if last > largest then
+    return token
+  elseif last < top then
     redis.call('SET', counter_key, digits(top))
   end
   return math.max(last, top)
