@@ -57,6 +57,13 @@ describe('a holder with a later token of its block', () => {
   });
 });
 
+it('a renewal with a shorter lease leaves the longer one', async () => {
+  const { fencingToken } = await take();
+  const [renewed] = await backend.renew([{ name, id: 'a:1', fencingToken, lease: 10, reserve: 0 }]);
+  expect((renewed as { validUntil: number }).validUntil).toBeGreaterThan(performance.now() + hour / 2);
+  expect(await redis.pttl(name)).toBeGreaterThan(hour / 2);
+});
+
 describe('a command that Redis executes too late', () => {
   const keysOfName = keys.forScript([{ name: '' }]).length;
   const run = (source: string, ...args: Array<string | number>): Promise<unknown> =>

@@ -20,6 +20,7 @@ describe('tokens of the counter of RFencedLock', () => {
     expect(await bench.redis.get(counter())).toBe('21');
     // Less than what it has: nothing is taken back.
     expect(await bench.fenced.renew([{ ...hold, reserve: 1 }])).toMatchObject([{ tokensUntil: 21 }]);
+    expect(await bench.redis.get(counter())).toBe('21');
     expect(await bench.fenced.renew([{ ...hold, reserve: 0, least: 40 }])).toMatchObject([{ tokensUntil: 40 }]);
     expect(await bench.redis.incr(counter())).toBe(41);
   });
