@@ -205,6 +205,8 @@ export type AcquireReply =
       readonly status: 'queued';
       /** When to ask again, at the latest: `Clock.now()`. */
       readonly askAt: number;
+      /** True when the next release is left to waiters of another program. */
+      readonly yields?: boolean;
       readonly holder?: PresentHolder | undefined;
     };
 
@@ -239,6 +241,8 @@ export interface Outlook {
   readonly tokensUntil: number;
   /** True when other clients wait for the lock. */
   readonly othersWait: boolean;
+  /** How many releases this client leaves to them after its turn, where there is no queue. */
+  readonly owed?: number;
 }
 
 export type ReleaseReply = 'released' | 'cancelled' | 'absent';

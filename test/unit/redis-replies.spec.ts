@@ -9,14 +9,16 @@ const request = {
 };
 const decode = (reply: unknown) => decodeAcquire(reply, request, 0);
 const id = 'abc.web-1.7:0.secret:A.b';
+const queued = { status: 'queued', rest: 500 };
 const holder = { id, fencingToken: 1_795_000_000_000_000, heldFor: 20 };
 
 describe('the reply to a claim that does not get the lock', () => {
   it.each([
     ['contended 500', { status: 'contended', rest: 500, holder: undefined }],
     [`contended 0 ${id} 1795000000000000 20`, { status: 'contended', rest: 0, holder }],
-    ['queued 500 polling', { status: 'queued', rest: 500, listening: false, holder: undefined }],
-    [`queued 500 listening ${id} 1795000000000000 20`, { status: 'queued', rest: 500, listening: true, holder }],
+    ['queued 500 polling', { ...queued, listening: false, yields: false, holder: undefined }],
+    [`queued 500 listening ${id} 1795000000000000 20`, { ...queued, listening: true, yields: false, holder }],
+    [`queued 500 yielding ${id} 1795000000000000 20`, { ...queued, listening: true, yields: true, holder }],
   ])('is decoded: %s', (reply, answer) => {
     expect(decode(reply)).toEqual(answer);
   });

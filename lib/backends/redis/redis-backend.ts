@@ -320,7 +320,7 @@ export class RedisBackend implements LockBackend {
   private queued(
     request: AcquireRequest,
     sentAt: number,
-    { rest, listening, holder }: Extract<AcquireAnswer, { status: 'queued' }>,
+    { rest, listening, yields, holder }: Extract<AcquireAnswer, { status: 'queued' }>,
   ): AcquireReply {
     this.subscriber?.listen(request.name);
     if (!listening) this.subscriber?.missed(sentAt, request.name);
@@ -328,7 +328,7 @@ export class RedisBackend implements LockBackend {
     // When messages can arrive, only when a lease has ended (Redis ends it after its last millisecond), and now and then in case one was
     // lost.
     const pause = Math.min(rest + 2, this.poll, listening ? Number.POSITIVE_INFINITY : claimWindow / 3);
-    return { status: 'queued', askAt: performance.now() + pause, holder };
+    return { status: 'queued', askAt: performance.now() + pause, yields, holder };
   }
 
   private async renewAll(holds: readonly RenewRequest[], mayLoad: boolean): Promise<RenewReply[]> {

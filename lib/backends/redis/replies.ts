@@ -75,12 +75,13 @@ export type AcquireAnswer =
       readonly status: 'queued';
       /** ms until it should ask again. */ readonly rest: number;
       readonly listening: boolean;
+      readonly yields: boolean;
       readonly holder: PresentHolder | undefined;
     }
   /** `held`: a kind, or of another program's lock a word. */
   | { readonly status: 'mismatch'; readonly held: string };
 
-const refusal = /^(?:contended (\d+|-)|queued (\d+|-) (listening|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
+const refusal = /^(?:contended (\d+|-)|queued (\d+|-) (listening|yielding|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
 
 /** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
 export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
@@ -98,9 +99,10 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
   switch (words[0]!) {
     case 'granted': {
       const [fencingToken, lease, tokensUntil] = [Number(words[1]), Number(words[2]), Number(words[3])];
-      if (!areCounts(fencingToken, lease, tokensUntil)) break;
+      const owed = Number(words[4]);
+      if (!areCounts(fencingToken, lease, tokensUntil, owed)) break;
       const validUntil = certainUntil(sentAt, lease);
-      return { status: 'granted', fencingToken, validUntil, tokensUntil, othersWait: words[4] !== '0' };
+      return { status: 'granted', fencingToken, validUntil, tokensUntil, othersWait: owed > 0, owed };
     }
     case 'contended':
     case 'queued': {
@@ -109,7 +111,7 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       const rest = restIn((contended ?? queued)!);
       const holder = id === undefined ? undefined : holderIn(id, known(token!), known(heldFor!), rest);
       if (contended !== undefined) return { status: 'contended', rest, holder };
-      return { status: 'queued', rest, listening: standing === 'listening', holder };
+      return { status: 'queued', rest, listening: standing !== 'polling', yields: standing === 'yielding', holder };
     }
     case 'mismatch':
       return { status: 'mismatch', held: words[1]! };
@@ -145,9 +147,9 @@ export function decodeRelease(reply: unknown): ReleaseReply {
 /** @param sentAt as in `decodeAcquire` @throws UnexpectedReply */
 export function decodeRenew(reply: unknown, sentAt: number): RenewReply {
   if (reply === 'lost') return reply;
-  const [rest, tokensUntil, others] = String(reply).split(' ').map(Number);
-  if (!areCounts(rest!, tokensUntil!, others!)) throw new UnexpectedReply('renew', reply);
-  return { validUntil: certainUntil(sentAt, rest!), tokensUntil: tokensUntil!, othersWait: others !== 0 };
+  const [rest, tokensUntil, owed] = String(reply).split(' ').map(Number) as [number, number, number];
+  if (!areCounts(rest, tokensUntil, owed)) throw new UnexpectedReply('renew', reply);
+  return { validUntil: certainUntil(sentAt, rest), tokensUntil, othersWait: owed > 0, owed };
 }
 
 /** @param sentAt as in `decodeAcquire` @throws UnexpectedReply */

@@ -3,12 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import type { AcquireRequest, LockBackendEvents } from '../../../lib/core/lock-backend.js';
+import { ownChannelOf } from '../../../lib/backends/redis/redisson/redisson-keys.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
-
-const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
-const unique = (): string => `product:${randomUUID()}`;
+import { channelOf, listeningBackend, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 
 let redis: Redis;
 let listener: Redis;
@@ -20,38 +17,6 @@ async function newClient(): Promise<RedisLockClient & AsyncDisposable> {
   await client.connect();
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
-
-const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
-  name,
-  id: randomUUID(),
-  kind: 'exclusive',
-  permits: 1,
-  limit: 1,
-  lease: 60_000,
-  reserve: 0,
-  enqueue: true,
-  again: false,
-  giveUpAt: performance.now() + 60_000,
-  isWanted: () => true,
-  ...more,
-});
-/** @param subscribed called when messages about some waiters begin to arrive */
-const newBackend = async (
-  subscribed?: () => void,
-  freeAt?: LockBackendEvents['freeAt'],
-): Promise<RedissonBackend & AsyncDisposable> => {
-  const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
-  await backend.start(randomUUID(), {
-    granted: () => undefined,
-    recovered: (what) => what === 'messages' && subscribed?.(),
-    ...(freeAt && { freeAt }),
-  });
-  return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
-};
-const remembered = (backend: RedissonBackend): number =>
-  Object.values(backend)
-    .filter((part): part is { size: number } => part instanceof Set || part instanceof Map)
-    .reduce((sum, { size }) => sum + size, 0);
 
 describe('what others left on the key of a lock', () => {
   const java = '0f9c1ad2-5d0a-4c0e-9d8e-3f1f0e2b7c11:19';
@@ -180,110 +145,24 @@ describe('callers with strict fairness', () => {
   });
 });
 
-describe('a release for which other processes listen', () => {
-  describe('in the backend', () => {
-    it('wakes a claim of its own process that waits', async () => {
-      let [subscribed, woken] = [(): void => undefined, (_: string): void => undefined];
-      const listens = new Promise<void>((resolve) => (subscribed = resolve));
-      const freed = new Promise<string>((resolve) => (woken = resolve));
-      await using backend = await newBackend(subscribed, ({ id }) => woken(id));
-      const name = unique();
-      await listener.subscribe(channelOf(name));
-      const [first, second] = [request(name), request(name)];
-      expect(await backend.acquire(first)).toMatchObject({ status: 'granted', othersWait: true });
-      expect(await backend.acquire(second)).toMatchObject({ status: 'queued' });
-      await listens;
-      await backend.release(first);
-      expect(await freed).toBe(second.id);
-      await backend.release(second);
-    });
-
-    it('does not keep a free lock from a caller with less time than others have to ask first', async () => {
-      await using backend = await newBackend();
-      const name = unique();
-      await listener.subscribe(channelOf(name));
-      const first = request(name);
-      expect(await backend.acquire(first)).toMatchObject({ status: 'granted', othersWait: true });
-      const [, second] = [await backend.release(first), request(name, { giveUpAt: performance.now() + 2 })];
-      expect(await backend.acquire(second)).toMatchObject({ status: 'granted' });
-      await backend.release(second);
-    });
-
-    it('is not remembered for a claim that was given up before its grant came', async () => {
-      await using backend = await newBackend();
-      const name = unique();
-      await listener.subscribe(channelOf(name));
-      let isWanted = true;
-      const claim = request(name, { isWanted: () => isWanted });
-      const granted = backend.acquire(claim);
-      isWanted = false;
-      const released = backend.release(claim);
-      expect([await granted, await released]).toEqual([expect.objectContaining({ othersWait: true }), 'released']);
-      expect(remembered(backend)).toBe(0);
-    });
-
-    it('leaves the lock to those of whom the last renewal that asked has told', async () => {
-      await using backend = await newBackend();
-      const [began, ended] = [unique(), unique()];
-      const turn = async (
-        name: string,
-        meanwhile: (renew: (reserve: number) => Promise<unknown>) => Promise<unknown>,
-      ): Promise<unknown[]> => {
-        const [claim, next] = [request(name), request(name)];
-        const { fencingToken } = (await backend.acquire(claim)) as { fencingToken: number };
-        await meanwhile((reserve) => backend.renew([{ ...claim, fencingToken, reserve }]));
-        // In one turn, as the client does.
-        const replies = await Promise.all([backend.release(claim), backend.acquire(next)]);
-        await backend.release(next);
-        return replies;
-      };
-      const left = await turn(began, async (renew) => {
-        await listener.subscribe(channelOf(began));
-        await renew(1);
-        await renew(0);
-      });
-      expect(left).toEqual(['released', expect.objectContaining({ status: 'queued' })]);
-      await listener.subscribe(channelOf(ended));
-      const taken = await turn(ended, async (renew) => {
-        await listener.unsubscribe(channelOf(ended));
-        await renew(1);
-      });
-      expect(taken).toEqual(['released', expect.objectContaining({ status: 'granted' })]);
-    });
-
-    it('is not remembered for a lock that was lost; nor is a waiter whose request failed', async () => {
-      await using backend = await newBackend();
-      const [lost, foreign] = [unique(), unique()];
-      await listener.subscribe(channelOf(lost));
-      const claim = request(lost);
-      const { fencingToken } = (await backend.acquire(claim)) as { fencingToken: number };
-      await redis.del(lost);
-      expect(await backend.renew([{ ...claim, fencingToken }])).toEqual(['lost']);
-      await redis.set(foreign, 'a string', 'PX', 60_000);
-      await expect(backend.acquire(request(foreign))).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
-      expect(remembered(backend)).toBe(0);
-    });
-
-    it('is remembered for 1,000 holds that were handed over, and not for more', async () => {
-      await using backend = await newBackend();
-      const names = Array.from({ length: 1_100 }, unique);
-      await listener.subscribe(...names.map(channelOf));
-      await Promise.all(names.map((name) => backend.acquire(request(name))));
-      expect(remembered(backend)).toBe(1_000);
-      await redis.del(...names);
-    });
-  });
+it('a process without waiters is no listener any more after a while, on neither channel', async () => {
+  const { backend: made, heard } = await listeningBackend();
+  await using backend = made;
+  const name = unique();
+  await redis.multi().hset(name, 'java:1', 1).pexpire(name, 60_000).exec();
+  const claim = request(name);
+  await backend.acquire(claim);
+  await heard;
+  const channels = [channelOf(name), ownChannelOf(channelOf(name))];
+  const listeners = (): Promise<unknown[]> => redis.pubsub('NUMSUB', ...channels);
+  expect(await listeners()).toEqual([channels[0], 1, channels[1], 1]);
+  await backend.release(claim);
+  while ((await listeners()).includes(1)) await redis.ping();
 });
 
 describe('a request of a waiter', () => {
-  const listening = async (): Promise<{ backend: RedissonBackend & AsyncDisposable; subscribed: Promise<void> }> => {
-    let heard = (): void => undefined;
-    const subscribed = new Promise<void>((resolve) => (heard = resolve));
-    return { backend: await newBackend(() => heard()), subscribed };
-  };
-
   it('is repeated soon while its own client hears nothing, no matter who else does, and after `poll` when it does', async () => {
-    const { backend: made, subscribed } = await listening();
+    const { backend: made, heard } = await listeningBackend();
     await using backend = made;
     const name = unique();
     await listener.subscribe(channelOf(name));
@@ -291,22 +170,22 @@ describe('a request of a waiter', () => {
     const claim = request(name);
     const deaf = await backend.acquire(claim);
     expect((deaf as { askAt: number }).askAt).toBeLessThanOrEqual(performance.now() + backend.claimWindow / 3);
-    await subscribed;
-    const heard = await backend.acquire({ ...claim, again: true });
-    expect((heard as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
+    await heard;
+    const later = await backend.acquire({ ...claim, again: true });
+    expect((later as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
     await backend.release(claim);
     await redis.del(name);
   });
 
   it('does not take the subscription of its own client for another waiter, nor that of another lock for its own', async () => {
-    const { backend: made, subscribed } = await listening();
+    const { backend: made, heard } = await listeningBackend();
     await using backend = made;
     const [alone, shared] = [unique(), unique()];
     await redis.multi().hset(alone, 'java:1', 1).pexpire(alone, 3_600_000).exec();
     await listener.subscribe(channelOf(shared));
     const claim = request(alone);
     await backend.acquire(claim);
-    await subscribed;
+    await heard;
     await redis.del(alone);
     const replies = await Promise.all([
       backend.acquire(request(shared)),
@@ -317,7 +196,7 @@ describe('a request of a waiter', () => {
   });
 
   it('that is repeated tells the rest of the lease, and not a whole one', async () => {
-    await using backend = await newBackend();
+    await using backend = await newRedissonBackend();
     const claim = request(unique(), { lease: 50_000 });
     await backend.acquire(claim);
     const [again, answered] = [await backend.acquire({ ...claim, lease: 3_600_000 }), performance.now()];

@@ -3,6 +3,7 @@
  * have a meaning here, so that a test can put either side into either role.
  */
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createLockClient } from 'nestjs-redis-lock/client';
 import type { Lock } from 'nestjs-redis-lock/client';
@@ -67,10 +68,12 @@ async function run([, actor = '', verb = '', , name = '', ...numbers]: string[])
         await lock.release();
       }
       return 'ok';
+    // beat <until> [ms inside]
     case 'beat': {
       let grants = 0;
       for (; process.hrtime.bigint() < BigInt(numbers[0] ?? 0); grants++) {
         const lock = await client.acquire(name, { wait: forEver });
+        if (lease > 0) await sleep(lease);
         await lock.release();
       }
       return grants;

@@ -19,6 +19,7 @@ import type {
 import type { LockFinding, LockFindingCode } from '../../../core/lock-finding.js';
 import type { ClusterBackend } from '../cluster/cluster-backend.js';
 import { RedisBackend, type RedisBackendOptions, type RedisDialect } from '../redis-backend.js';
+import { Courtesy } from './courtesy.js';
 import { redissonDialect } from './redisson-dialect.js';
 import { redissonFindings, redissonRefusals } from './redisson.messages.js';
 import type { RedissonTokens } from './redisson-keys.js';
@@ -47,14 +48,12 @@ export const redissonCapabilities: BackendCapabilities = {
 
 const losesData: ReadonlySet<LockFindingCode> = new Set(['LOCK_DOCTOR_EVICTION', 'LOCK_DOCTOR_PERSISTENCE']);
 
-/**
- * For so long (ms) the next claim of this process leaves a lock to other processes that listen for it. Without a queue it would take the
- * lock again in the packet of its release, before any of them could ask.
- */
-const courtesy = 20;
-
-/** How many contested holds are remembered: more do no harm, they are only less polite. */
-const mostContested = 1000;
+/** The claims of this process that wait for a lock. */
+interface Waiters {
+  readonly requests: Map<string, AcquireRequest>;
+  /** The next release is left to Redisson. */
+  yields: boolean;
+}
 
 /**
  * Locks in the format of Redisson's RLock: Node and Java exclude each other, and wake each other by message. Who asks first after a release
@@ -70,12 +69,9 @@ export class RedissonBackend implements LockBackend {
   private channelOf!: (name: string) => string;
   private readonly tokens: RedissonTokens;
   private events: LockBackendEvents | undefined;
-  /** The claims that wait, by channel. */
-  private readonly waiting = new Map<string, Map<string, AcquireRequest>>();
-  /** Claims that hold a lock for which other processes listen. */
-  private readonly contested = new Set<string>();
-  /** Channels of locks that are left to others, and until when. */
-  private readonly yielded = new Map<string, number>();
+  /** By channel. */
+  private readonly waiting = new Map<string, Waiters>();
+  private readonly courtesy = new Courtesy((name) => this.channelOf(name));
 
   /** @param onCluster @default one server */
   constructor({ tokens = 'own', ...options }: RedissonBackendOptions, onCluster?: OnCluster) {
@@ -109,13 +105,13 @@ export class RedissonBackend implements LockBackend {
     if (kind !== 'exclusive') throw redissonRefusals.onlyExclusive(name, kind);
     // Before the reply: a release may be heard earlier.
     if (enqueue) this.wait(request);
-    const yieldedUntil = enqueue && !again && this.yielded.size > 0 && this.yielded.get(this.channelOf(name));
-    if (yieldedUntil && yieldedUntil > performance.now() && yieldedUntil < request.giveUpAt)
-      return { status: 'queued', askAt: yieldedUntil };
+    const heldBack = enqueue && !again ? this.courtesy.until(name) : undefined;
+    if (heldBack !== undefined && heldBack < request.giveUpAt) return { status: 'queued', askAt: heldBack };
     try {
       const reply = await this.backend.acquire(request);
-      if (reply.status !== 'queued') this.leave(name, id);
-      if (reply.status === 'granted' && reply.othersWait && request.isWanted()) this.contend(id);
+      if (reply.status === 'queued') this.mindOthers(name, reply.yields);
+      else this.leave(name, id);
+      if (reply.status === 'granted' && reply.othersWait && request.isWanted()) this.courtesy.contend(id, reply.owed);
       return reply;
     } catch (error) {
       // A claim that was queued asks again.
@@ -126,7 +122,7 @@ export class RedissonBackend implements LockBackend {
 
   async release(claim: ReleaseRequest): Promise<ReleaseReply> {
     const waited = this.leave(claim.name, claim.id);
-    if (this.contested.delete(claim.id)) this.yieldFor(this.channelOf(claim.name));
+    this.courtesy.released(claim);
     const reply = await this.backend.release(claim);
     return reply === 'absent' && waited ? 'cancelled' : reply;
   }
@@ -135,11 +131,11 @@ export class RedissonBackend implements LockBackend {
     const replies = await this.backend.renew(holds);
     replies.forEach((reply, index) => {
       const { id, reserve, least } = holds[index]!;
-      if (reply === 'lost') this.contested.delete(id);
+      if (reply === 'lost') this.courtesy.forget(id);
       // Without tokens to reserve the reply does not say who waits.
       else if (typeof reply === 'object' && (reserve > 0 || least)) {
-        if (reply.othersWait) this.contend(id);
-        else this.contested.delete(id);
+        if (reply.othersWait) this.courtesy.contend(id, reply.owed);
+        else this.courtesy.forget(id);
       }
     });
     return replies;
@@ -188,42 +184,35 @@ export class RedissonBackend implements LockBackend {
     return this.backend.close();
   }
 
-  private contend(id: string): void {
-    this.contested.add(id);
-    // A hold that was handed over is not released here.
-    const [oldest] = this.contested;
-    if (this.contested.size > mostContested) this.contested.delete(oldest!);
-  }
-
-  private yieldFor(channel: string): void {
-    const until = performance.now() + courtesy;
-    this.yielded.set(channel, until);
-    setTimeout(() => this.yielded.get(channel) === until && this.yielded.delete(channel), courtesy).unref();
-  }
-
   private wait(request: AcquireRequest): void {
     const channel = this.channelOf(request.name);
-    const claims = this.waiting.get(channel);
-    if (claims) claims.set(request.id, request);
-    else this.waiting.set(channel, new Map([[request.id, request]]));
+    const waiters = this.waiting.get(channel);
+    if (waiters) waiters.requests.set(request.id, request);
+    else this.waiting.set(channel, { requests: new Map([[request.id, request]]), yields: false });
+  }
+
+  private mindOthers(name: string, yields = false): void {
+    const waiters = this.waiting.get(this.channelOf(name));
+    if (waiters) waiters.yields = yields;
   }
 
   /** @returns true when it waited */
   private leave(name: string, id: string): boolean {
     if (this.waiting.size === 0) return false;
     const channel = this.channelOf(name);
-    const claims = this.waiting.get(channel);
-    const waited = claims?.delete(id) ?? false;
-    if (claims?.size === 0) this.waiting.delete(channel);
+    const requests = this.waiting.get(channel)?.requests;
+    const waited = requests?.delete(id) ?? false;
+    if (requests?.size === 0) this.waiting.delete(channel);
     return waited;
   }
 
   /** A lock was released: all claims ask that wait for it here. The client has one for all its callers that do not want a place of their own. */
   private woken(channel: string): void {
-    // After a release here it is the message of that release: others hear it, too, and ask first.
-    const at = this.yielded.get(channel) ?? performance.now();
-    this.yielded.delete(channel);
-    for (const { name, id } of [...(this.waiting.get(channel)?.values() ?? [])])
-      this.events?.freeAt?.({ name, id }, at);
+    const waiters = this.waiting.get(channel);
+    const at = this.courtesy.asksAt(channel, waiters?.yields ?? false);
+    if (!waiters) return;
+    // The release after it may be theirs.
+    waiters.yields = false;
+    for (const { name, id } of [...waiters.requests.values()]) this.events?.freeAt?.({ name, id }, at);
   }
 }

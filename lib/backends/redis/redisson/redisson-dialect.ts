@@ -3,7 +3,7 @@ import { CallBatches } from '../call-batches.js';
 import { ChannelSubscriber, type Unsubscribe } from '../channel-subscriber.js';
 import type { RedisDialect } from '../redis-backend.js';
 import { scripts as native } from '../scripts.generated.js';
-import { redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
+import { ownChannelOf, redissonKeySpace, type RedissonKeySpace, type RedissonTokens } from './redisson-keys.js';
 import { redissonRefusals } from './redisson.messages.js';
 import { scripts } from './scripts.generated.js';
 
@@ -54,8 +54,9 @@ export function redissonDialect(
 }
 
 async function listenPlainly(redis: Redis, channel: string): Promise<Unsubscribe> {
-  await redis.subscribe(channel);
-  return () => redis.unsubscribe(channel);
+  const channels = [channel, ownChannelOf(channel)];
+  await redis.subscribe(...channels);
+  return () => redis.unsubscribe(...channels);
 }
 
 /**
@@ -64,9 +65,11 @@ async function listenPlainly(redis: Redis, channel: string): Promise<Unsubscribe
  * the counts.
  */
 async function listenBothWays(redis: Redis, channel: string): Promise<Unsubscribe> {
-  const leave = (): Promise<unknown> => Promise.allSettled([redis.sunsubscribe(channel), redis.unsubscribe(channel)]);
+  const channels = [channel, ownChannelOf(channel)];
+  const leave = (): Promise<unknown> =>
+    Promise.allSettled([redis.sunsubscribe(...channels), redis.unsubscribe(...channels)]);
   try {
-    await Promise.all([redis.subscribe(channel), redis.ssubscribe(channel).catch(unlessUnknown)]);
+    await Promise.all([redis.subscribe(...channels), redis.ssubscribe(...channels).catch(unlessUnknown)]);
     return leave;
   } catch (error) {
     void leave();

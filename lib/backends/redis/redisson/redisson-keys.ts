@@ -12,6 +12,9 @@ const tagged = (rawName: string): string => (rawName.includes('{') ? rawName : `
 
 const channelPrefix = 'redisson_lock__channel:';
 
+/** The second channel of a client of this library: waiters of Redisson are those that are not on it, too. */
+export const ownChannelOf = (channel: string): string => `${own}waiters:${channel.slice(channelPrefix.length)}`;
+
 /** No brace, or text between the first brace and the next closing one. */
 const inOneSlot = /^(?:[^{}]*|[^{]*\{[^}]+\}.*)$/s;
 

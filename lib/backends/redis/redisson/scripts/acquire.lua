@@ -10,10 +10,11 @@ ARGV  1 latest server time in µs at which the sender still wants the reply
       5 their terms, with a comma between two (one for all when they are the same): '<lease> <reserve> <patience>'
           as for scripts/acquire.lua of the native format; patience 0: do not wait
 REPLY {now µs, then for each claim one of
-        'granted <token> <lease ms> <last reserved token> <1 when others wait, else 0>'
+        'granted <token> <lease ms> <last reserved token> <releases that it leaves to others>'
         'contended <rest of the holder's lease in ms, or - when it never ends><holder>'
-        'queued <ms, or -> <listening | polling><holder>'
-            polling: the server knows of no subscription of this client
+        'queued <ms, or -> <listening | yielding | polling><holder>'
+            polling: the server knows of no subscription of this client; yielding: a client of this library holds the lock, and one of
+            Redisson waits for it
             holder: ' <claim> <token> <ms since the grant>'; for a holder of Redisson ' <field> - -'; '-' for a time that is not known
         'mismatch shared'                               the name is a read or write lock of Redisson
         'mismatch fair'                                 threads wait for it as a fair lock of Redisson
@@ -30,7 +31,7 @@ end
 
 local function grant(claim, lease, reserve)
   -- Before the first write: the user may lack the permission to ask.
-  local others = others_wait()
+  local others = owed()
   local token, last = issue_here(reserve)
   local field = field_of(claim, token)
   redis.call('HSET', lock_key, field, 1)
@@ -72,7 +73,7 @@ local function ask(claim, lease, reserve, patience)
     elseif holder == claim and not kept then
       -- Written even where nothing changes: replicas confirm writes.
       redis.call('PEXPIRE', lock_key, rest < 0 and lease or rest)
-      return 'granted ' .. digits(token) .. ' ' .. (rest < 0 and lease or rest) .. ' ' .. digits(reserve_here(token, reserve, 0)) .. ' ' .. others_wait()
+      return 'granted ' .. digits(token) .. ' ' .. (rest < 0 and lease or rest) .. ' ' .. digits(reserve_here(token, reserve, 0)) .. ' ' .. owed()
     end
   end
   if waits_for_fair_lock() then
@@ -82,8 +83,9 @@ local function ask(claim, lease, reserve, patience)
   if patience == 0 then
     return 'contended ' .. ends .. described(present[1])
   end
-  local _, heard = listeners()
-  return 'queued ' .. ends .. (heard and ' listening' or ' polling') .. described(present[1])
+  local _, heard, theirs = listeners()
+  local standing = heard and (theirs and read(present[1]) and 'yielding' or 'listening') or 'polling'
+  return 'queued ' .. ends .. ' ' .. standing .. described(present[1])
 end
 
 local next_terms = string.gmatch(ARGV[5], '(%d+) (%d+) (%d+)')

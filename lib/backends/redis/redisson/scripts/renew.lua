@@ -4,7 +4,7 @@ Extends leases, any number at once.
 KEYS  as in includes/lock.lua
 ARGV  1 for each hold '<claim> <token> <lease ms> <reserve> <least>', as for scripts/renew.lua of the native format
       2 terms of the locks (includes/lock.lua)
-REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <1 when others wait, else 0>'}
+REPLY {now µs, then for each hold 'lost', 'failed <error>', or '<rest of its lease in ms> <last reserved token> <releases that it leaves to others>'}
 INVARIANT  Never shortens a lease, never touches the lock of another holder or of another grant of the same claim.
 ]]
 local terms = ARGV[2]
@@ -24,7 +24,7 @@ local function renew(claim, known_token, lease, reserve, least)
   if reserve == 0 and least == 0 then
     return rest .. ' 0 0'
   end
-  return rest .. ' ' .. digits(reserve_here(known_token, reserve, least)) .. ' ' .. others_wait()
+  return rest .. ' ' .. digits(reserve_here(known_token, reserve, least)) .. ' ' .. owed()
 end
 
 local reply = {now}

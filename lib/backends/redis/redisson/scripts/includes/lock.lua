@@ -55,17 +55,30 @@ local function wake()
   tell(channel_with(channel_prefix), '0')
 end
 
--- How many other clients listen, and whether this one is heard of.
-local function listeners()
-  local own = string.sub(listening, position, position) == '1'
-  local channel = channel_with(channel_prefix)
-  local plain = subscribers('NUMSUB', channel)
-  local shard = sharded and subscribers('SHARDNUMSUB', channel) or plain
-  return math.max(plain, shard) - (own and 1 or 0), own and math.min(plain, shard) > 0
+-- How many clients listen for the releases of the lock, and how many of those are of this library: they listen to a second channel, on which
+-- nothing is published.
+local function count(kind)
+  local counts = redis.call('PUBSUB', kind, channel_with(channel_prefix), channel_with('nestjs-redis-lock:waiters:'))
+  return counts[2], counts[4]
 end
 
-local function others_wait()
-  return listeners() > 0 and 1 or 0
+-- How many other clients listen, whether this one is heard of, and whether one of Redisson listens.
+local function listeners()
+  local own = string.sub(listening, position, position) == '1'
+  local plain, plain_here = count('NUMSUB')
+  local shard, shard_here = plain, plain_here
+  if sharded then
+    shard, shard_here = count('SHARDNUMSUB')
+  end
+  local heard = own and math.min(plain, shard) > 0
+  return math.max(plain, shard) - (own and 1 or 0), heard, plain > plain_here or shard > shard_here
+end
+
+-- How many releases this client leaves to others after its turn: its own. Redisson has each second turn while it waits, so the clients of this
+-- library share the rest: then also one for each of them.
+local function owed()
+  local others, _, theirs = listeners()
+  return theirs and others or math.min(1, math.max(0, others))
 end
 
 -- The claim and the token of a field, and true when it is kept; nothing for a field of Redisson.
