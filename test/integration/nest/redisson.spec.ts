@@ -6,6 +6,8 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { DistributedLock, RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
 import { KeptLog } from '../../../conformance/kept-log.js';
+import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
+import { ClusterGroup } from '../../support/cluster-group.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import { closing } from './fixtures.js';
 
@@ -18,6 +20,11 @@ class Products {
   @DistributedLock('product:#{id}')
   async take(id: string): Promise<string[]> {
     return [...(await redis.hkeys(`product:${id}`)), ...(await redis.hkeys(`shop:product:${id}`))];
+  }
+
+  @DistributedLock({ key: 'product:#{id}', wait: '1m' })
+  async during(id: string, work: () => Promise<void>): Promise<void> {
+    await work();
   }
 }
 
@@ -59,6 +66,28 @@ describe("an application with locks in Redisson's format", () => {
     expect(await app.get(Products).take(id)).toEqual([expect.stringMatching(/:Products\.take@\d+$/)]);
     expect(await redis.exists(`product:${id}`, `shop:product:${id}`)).toBe(0);
   });
+
+  it('locks on a cluster, where a thread of Java keeps a method waiting until its message', async () => {
+    await using group = await ClusterGroup.start();
+    const connection = { cluster: group.connection, poll: '10m' };
+    const { app: started } = await start({ redis: undefined, ...connection }, Products);
+    await using app = started;
+    const id = randomUUID();
+    const name = `product:${id}`;
+    const server = group.admin(await group.ownerOf(slotOfKey(name)));
+    await server.multi().hset(name, '8743c9c0-0795-4907-87fd-6c719a6b4586:47', 1).pexpire(name, 3_600_000).exec();
+    let isInside = false;
+    const taking = app.get(Products).during(id, async () => {
+      isInside = true;
+      expect(await server.hkeys(name)).toEqual([expect.stringMatching(/:Products\.during@\d+$/)]);
+    });
+    const channel = `redisson_lock__channel:{${name}}`;
+    while (Number(((await server.call('PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1]) === 0);
+    expect(isInside).toBe(false);
+    await server.multi().del(name).call('SPUBLISH', channel, '0').exec();
+    await taking;
+    expect(isInside).toBe(true);
+  }, 60_000);
 
   it.each([
     ['shared', Readers, 'Readers.read: shared:'],
