@@ -55,6 +55,15 @@ describe('a lock that Java holds, in the command line', () => {
     expect(await redis.exists(name)).toBe(0);
   });
 
+  it('as one of two readers is taken away alone, and named', async () => {
+    const other = `${thread}8`;
+    await redis.hset(name, { mode: 'read', [other]: 1, [thread]: 1 });
+    const { code, output } = await run('release', name, '--client', thread, '--reason', 'a ghost', '--yes');
+    expect([code, output]).toEqual([0, expect.stringContaining(`which client ${thread} held.`)]);
+    expect(await redis.hkeys(name)).toEqual(['mode', other]);
+    await redis.del(name);
+  });
+
   it('is not needed to be held by Java: the lock of this library has its token and its time', async () => {
     const lock = await locks.acquire(name);
     const { output } = await run('inspect', name);
