@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { scripts } from '../../../lib/backends/redis/redisson/scripts.generated.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { hour, java, RedissonBench } from './redisson-bench.js';
@@ -107,28 +106,6 @@ describe('a request in the format of Redisson', () => {
     expect(await bench.backend.renew([{ name: bench.name, id: 'a:1', fencingToken: 1, lease: 1, reserve: 0 }])).toEqual(
       ['lost'],
     );
-  });
-});
-
-describe('a command that is executed later than its sender waits for the reply', () => {
-  const run = (script: 'acquire' | 'adopt', ...args: Array<string | number>): Promise<unknown> => {
-    const keys = ['nestjs-redis-lock:token-register', bench.name, `redisson_lock_timeout:{${bench.name}}`];
-    return bench.redis.eval(scripts[script].source, keys.length, ...keys, ...args);
-  };
-  const late = [expect.any(Number), 'late'];
-  const terms = 'PUBLISH redisson_lock__channel: own 0';
-
-  it('takes no lock', async () => {
-    const sender = [1, terms, 1, 'a:1', `${hour} 0 0`];
-    expect(await run('acquire', ...sender)).toEqual(late);
-    expect(await bench.redis.exists(bench.name)).toBe(0);
-  });
-
-  it('hands no lock over', async () => {
-    const { fencingToken } = await bench.take('a:1');
-    expect(await run('adopt', 1, 'a:1', fencingToken, 'b:1', 2 * hour, terms)).toEqual(late);
-    expect(await bench.redis.hkeys(bench.name)).toEqual([`a:1@${fencingToken}`]);
-    expect(await bench.redis.pttl(bench.name)).toBeLessThanOrEqual(hour);
   });
 });
 

@@ -57,6 +57,15 @@ describe('a holder with a later token of its block', () => {
   });
 });
 
+it('a grant that is repeated is written again: replicas confirm it also to a new connection', async () => {
+  const written = async (): Promise<number> =>
+    Number(/^rdb_changes_since_last_save:(\d+)/m.exec(await redis.info('persistence'))![1]);
+  const first = await take();
+  const before = await written();
+  expect(await take()).toMatchObject({ fencingToken: first.fencingToken });
+  expect(await written()).toBeGreaterThan(before);
+});
+
 it('a renewal with a shorter lease leaves the longer one', async () => {
   const { fencingToken } = await take();
   const [renewed] = await backend.renew([{ name, id: 'a:1', fencingToken, lease: 10, reserve: 0 }]);

@@ -54,30 +54,6 @@ describe('tokens of the counter of RFencedLock', () => {
   });
 });
 
-describe("a later token of a hold's own tokens in the format of Redisson", () => {
-  const register = 'nestjs-redis-lock:token-register';
-
-  it('renews also after the register has expired, or was raised beyond the clock', async () => {
-    await using server = await startRedis();
-    const backend = new RedissonBackend({ redis: server.url, log: new KeptLog() });
-    await backend.start('client', { granted: () => undefined, recovered: () => undefined });
-    const redis = new Redis(server.url);
-    const { fencingToken } = await bench.take('a:1', { reserve: 5 }, backend);
-    const renewed = async (token: number, least = 0): Promise<boolean> =>
-      (
-        await backend.renew([{ name: bench.name, id: 'a:1', fencingToken: token, lease: hour, reserve: 0, least }])
-      )[0] !== 'lost';
-    await redis.del(register);
-    expect(await renewed(fencingToken + 2)).toBe(true);
-    const ahead = fencingToken + 3_600_000_000;
-    expect(await renewed(ahead)).toBe(false);
-    expect(await renewed(fencingToken, ahead)).toBe(true);
-    expect(await renewed(ahead)).toBe(true);
-    expect(await renewed(ahead + 1)).toBe(false);
-    await Promise.all([backend.close(), redis.quit()]);
-  });
-});
-
 describe.each([
   ['the register', 'lock:token-register', {}],
   ["the register, in Redisson's format,", 'nestjs-redis-lock:token-register', { redisson: true }],

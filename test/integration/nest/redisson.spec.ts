@@ -69,7 +69,7 @@ describe("an application with locks in Redisson's format", () => {
 
   it('locks on a cluster, where a thread of Java keeps a method waiting until its message', async () => {
     await using group = await ClusterGroup.start();
-    const connection = { cluster: group.connection, poll: '10m' };
+    const connection = { cluster: group.connection, poll: '10m' as const };
     const { app: started } = await start({ redis: undefined, ...connection }, Products);
     await using app = started;
     const id = randomUUID();
