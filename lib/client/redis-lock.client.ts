@@ -5,6 +5,7 @@ import { refusals } from '../core/refusals.js';
 /** Locks without Nest, from `createLockClient`. It has the calls of `RedisLockService`, and shares locks with applications that use it. */
 export class RedisLockClient extends LockCalls implements AsyncDisposable {
   readonly #connection: LockConnection;
+  #wasRefused = false;
 
   /** @internal */
   constructor(connection: LockConnection) {
@@ -13,13 +14,18 @@ export class RedisLockClient extends LockCalls implements AsyncDisposable {
   }
 
   /**
-   * Connects now instead of with the first call. After a rejection the client keeps trying in the background.
+   * Connects now instead of with the first call. After a rejection the client keeps trying in the background: called again, it says whether
+   * locks can be had now.
    * @throws LockUnavailableError when Redis does not answer or the client was closed, LockConfigurationError when it refuses the credentials or a permission.
    */
   async connect(): Promise<void> {
     if (this.#connection.isClosing) throw refusals.shuttingDown();
+    // What the start has met may be over.
+    if (this.#wasRefused) return this.#connection.check();
     const failure = await this.#connection.start();
-    if (failure) throw failure;
+    if (!failure) return;
+    this.#wasRefused = true;
+    throw failure;
   }
 
   /**

@@ -173,9 +173,14 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** Whether a lock can be had and kept now. Takes one, unless that is known; settles within three times `commandTimeout`. Never rejects. */
   health(): Promise<LockHealth> {
-    const { health, client } = this.parts.reveal();
-    const check = (): Promise<void> => this.ask(undefined, { ...client.defaults, wait: 0 }, (it) => it.health.check());
-    return health.report(this.isClosing ? undefined : check);
+    const { health } = this.parts.reveal();
+    return health.report(this.isClosing ? undefined : () => this.check());
+  }
+
+  /** Takes a lock, unless it is known that one can be had. @throws LockError when none can */
+  check(): Promise<void> {
+    const { client } = this.parts.reveal();
+    return this.ask(undefined, { ...client.defaults, wait: 0 }, (it) => it.health.check());
   }
 
   /** What operators see. */

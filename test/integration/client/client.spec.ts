@@ -107,6 +107,22 @@ describe('createLockClient', () => {
     await lock.release();
   });
 
+  it('rejects connect() again while Redis is away, and resolves it when Redis is back', async () => {
+    const port = await freePort();
+    const locks = client({ redis: { port, host: '127.0.0.1' }, commandTimeout: 200 });
+    for (let call = 0; call < 2; call++)
+      await expect(locks.connect()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    const server = await startRedis({ port });
+    ends.push(() => server.stop());
+    const connected = (): Promise<boolean> =>
+      locks.connect().then(
+        () => true,
+        () => false,
+      );
+    while (!(await connected())) await new Promise((resolve) => setImmediate(resolve));
+    await (await locks.acquire('a')).release();
+  });
+
   it('writes losses and forced releases to its log, and messages with its own names', async () => {
     const log = new KeptLog();
     const locks = client(shared({ log }));
