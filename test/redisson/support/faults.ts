@@ -43,6 +43,11 @@ export function faults(open: () => Promise<PeerProgram>): void {
   const unique = (): string => `product:${randomUUID()}`;
   const listened = (redis: Redis, name: string): Promise<void> =>
     until(async () => Number((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1]) > 0);
+  const renewed = (lock: Awaited<ReturnType<RedisLockClient['acquire']>>): Promise<boolean> =>
+    lock.renew().then(
+      () => true,
+      () => false,
+    );
 
   // Row 10
   describe('a Redis that is restarted', () => {
@@ -80,16 +85,37 @@ export function faults(open: () => Promise<PeerProgram>): void {
       await java.run('a', 'lock', 'plain', javas, 20_000);
       const lock = await client.acquire(ours, { lease: 20_000 });
       await server.restart();
-      const renewed = (): Promise<boolean> =>
-        lock.renew().then(
-          () => true,
-          () => false,
-        );
-      await until(renewed);
+      await until(() => renewed(lock));
       expect(lock.isHeld).toBe(true);
       await expect(client.acquire(javas, { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
       await lock.release();
     }, 40_000);
+
+    it('with its journal: waiters on both sides go on waiting, and a message wakes them after it', async () => {
+      const server = await started(['--appendonly', 'yes', '--appendfsync', 'always']);
+      const redis = adminOf(server.url);
+      // Longer than any test waits.
+      const [java, client] = [await javaAt(server.url), await clientAt(server.url, { poll: '10m', lease: '1h' })];
+      const [javas, ours] = [unique(), unique()];
+      await java.run('a', 'lock', 'plain', javas, 3_600_000);
+      const lock = await client.acquire(ours);
+      const order: string[] = [];
+      const waiting = [
+        client.acquire(javas, { wait: '1m' }).then((next) => (order.push('ours'), next.release())),
+        java.insist('b', 'lock', 'plain', ours).then((answer) => order.push(answer)),
+      ];
+      const bothListen = (): Promise<unknown> => Promise.all([listened(redis, javas), listened(redis, ours)]);
+      await bothListen();
+      await server.restart();
+      await bothListen();
+      expect(order).toEqual([]);
+      await java.insist('a', 'unlock', 'plain', javas);
+      await waiting[0];
+      expect(order).toEqual(['ours']);
+      await lock.release();
+      await waiting[1];
+      expect(order).toEqual(['ours', 'held']);
+    }, 60_000);
   });
 
   // Row 11
@@ -108,6 +134,30 @@ export function faults(open: () => Promise<PeerProgram>): void {
       expect(await redis.hvals(name)).toEqual(['1']);
       const waiting = java.run('a', 'lock', 'plain', name);
       await proxy.heal();
+      expect(await waiting).toBe('held');
+    }, 40_000);
+
+    it('of a renewal counts nothing, and the lock is held on: Java has it after the release', async () => {
+      const server = await started();
+      await using proxy = await TcpProxy.to(server.port);
+      const [java, client, redis] = [
+        await javaAt(server.url),
+        await clientAt(proxy.url, { commandTimeout: 300 }),
+        adminOf(server.url),
+      ];
+      const name = unique();
+      const lock = await client.acquire(name, { lease: '1h', renew: false });
+      await redis.pexpire(name, 60_000);
+      const waiting = java.run('a', 'lock', 'plain', name);
+      await listened(redis, name);
+      proxy.dropReplies();
+      await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      expect(await redis.pttl(name)).toBeGreaterThan(60_000);
+      await proxy.heal();
+      await until(() => renewed(lock));
+      expect(await redis.hvals(name)).toEqual(['1']);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
       expect(await waiting).toBe('held');
     }, 40_000);
 

@@ -88,6 +88,19 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       },
     );
 
+    it('several names that are held here are one lock each for Java, and those of a multi lock of Java are so here', async () => {
+      const names = [unique(), unique()];
+      const locks = await client.acquire(names);
+      for (const name of names) expect(await java.run('a', 'try', 'plain', name)).toBe('no');
+      expect(await java.run('a', 'try', 'multi', names.join())).toBe('no');
+      await locks.release();
+      expect(await java.run('a', 'try', 'multi', names.join())).toBe('held');
+      for (const name of names) expect(await client.tryAcquire(name)).toBeNull();
+      expect(await client.tryAcquire(names)).toBeNull();
+      await java.run('a', 'unlock', 'multi', names.join());
+      await (await client.acquire(names, { wait: 0 })).release();
+    });
+
     // Row 2
     it('four threads of Java and four callers of two processes here lose no update of a counter', async () => {
       const name = unique();

@@ -312,7 +312,13 @@ async function run(thread: number, [, , verb, kind, name = '', ...numbers]: stri
       for (const each of locks) await each.acquire(forEver, numbers.length > 0 ? first : -1);
       return 'held';
     case 'try':
-      return (await lock.acquire(first, lease)) === undefined ? 'no' : 'held';
+      for (const [index, each] of locks.entries()) {
+        if ((await each.acquire(first, lease)) !== undefined) continue;
+        // All or none, as in Redisson.
+        for (const taken of locks.slice(0, index)) await taken.release();
+        return 'no';
+      }
+      return 'held';
     case 'token':
       return (await lock.acquire(first, lease)) ?? 'null';
     case 'unlock':
