@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createLockClient } from 'nestjs-redis-lock/client';
 import { axeViolations, inBrowser } from '../support/browser.js';
@@ -140,6 +141,22 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
     expect(await title.textContent()).toBe(String.raw`<img src=x onerror=alert(1)>\u{202e}:1`);
     expect(await page.locator('img').count()).toBe(0);
+  });
+
+  it('says that a lock of Java has no end when its key never expires', async () => {
+    await using shared = await SampleProcess.start({ ...env, LOCK_FORMAT: 'redisson' });
+    const redis = new Redis(sharedRedisUrl());
+    const name = `product:${randomUUID()}`;
+    await redis.hset(name, '8743c9c0-0795-4907-87fd-6c719a6b4586:47', 1);
+    const page = await open(shared);
+    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.keyboard.press('Enter');
+    const card = page.getByRole('dialog', { name }).locator('#holders li');
+    await card.waitFor();
+    expect(await card.locator('[data-part=left]').textContent()).toBe('no end');
+    expect(await card.locator('[data-part=bar]').getAttribute('style')).toContain('100%');
+    await redis.del(name);
+    redis.disconnect();
   });
 
   it('releases a lock whose name no one can type, by the name as it is shown', async () => {
