@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ownChannelOf } from '../../../lib/backends/redis/redisson/redisson-keys.js';
+import { scripts } from '../../../lib/backends/redis/redisson/scripts.generated.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import { channelOf, listeningBackend, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 
@@ -175,6 +176,16 @@ describe('a request of a waiter', () => {
     expect((later as { askAt: number }).askAt).toBeGreaterThan(performance.now() + backend.claimWindow / 3);
     await backend.release(claim);
     await redis.del(name);
+  });
+
+  it('is repeated soon, too, when the server does not know of the subscription that its client believes in', async () => {
+    const name = unique();
+    await redis.multi().hset(name, 'java:1', 1).pexpire(name, 60_000).exec();
+    const keys = ['nestjs-redis-lock:token-register', name, `redisson_lock_timeout:{${name}}`];
+    const terms = 'PUBLISH redisson_lock__channel: own 1';
+    const claim = [Number.MAX_SAFE_INTEGER, terms, 0, 'a:1', '60000 0 1000'];
+    const [, reply] = (await redis.eval(scripts.acquire.source, keys.length, ...keys, ...claim)) as [number, string];
+    expect(reply).toMatch(/^queued \d+ polling java:1 /);
   });
 
   it('does not take the subscription of its own client for another waiter, nor that of another lock for its own', async () => {
