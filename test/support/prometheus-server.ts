@@ -17,8 +17,7 @@ export interface Rule {
   readonly name: string;
   readonly health: string;
   readonly lastError?: string;
-  readonly state: string;
-  readonly alerts: ReadonlyArray<{ readonly labels: Readonly<Record<string, string>> }>;
+  readonly alerts: ReadonlyArray<{ readonly state: string; readonly labels: Readonly<Record<string, string>> }>;
 }
 
 /** A real Prometheus on this machine, with data of its own. */
