@@ -317,6 +317,7 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
         await java.run('a', 'lock', held, name, 3_600_000);
         const waiting = java.run('b', 'lock', next, name);
         await until(async () => (await listenersOf(site, name, 'redisson_rwlock')) > 0);
+        await java.run('c', 'parks', 'plain', 'b');
         expect(await client.forceRelease(name)).toBe(true);
         expect(await waiting).toBe('held');
         await java.run('b', 'unlock', next, name);
