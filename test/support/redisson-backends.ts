@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { KeptLog } from '../../conformance/kept-log.js';
-import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-backend.js';
+import { RedissonBackend, type RedissonBackendOptions } from '../../lib/backends/redis/redisson/redisson-backend.js';
 import type { AcquireRequest, LockBackendEvents } from '../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from './redis-server.js';
 
@@ -24,9 +24,12 @@ export const request = (name: string, more: Partial<AcquireRequest> = {}): Acqui
 });
 type Made = RedissonBackend & AsyncDisposable;
 
-/** @param events what it tells of its waiters */
-export const newRedissonBackend = async (events: Partial<LockBackendEvents> = {}): Promise<Made> => {
-  const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog() });
+/** @param events what it tells of its waiters @param options @default own tokens, on the shared server */
+export const newRedissonBackend = async (
+  events: Partial<LockBackendEvents> = {},
+  options: Partial<RedissonBackendOptions> = {},
+): Promise<Made> => {
+  const backend = new RedissonBackend({ redis: sharedRedisUrl(), log: new KeptLog(), ...options });
   await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined, ...events });
   return Object.assign(backend, { [Symbol.asyncDispose]: () => backend.close() });
 };

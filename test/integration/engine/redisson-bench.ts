@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import { type AcquireReply, type AcquireRequest, exclusive, type LockBackend } from '../../../lib/core/lock-backend.js';
+import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
+import type { AcquireReply, AcquireRequest, LockBackend } from '../../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
+import { channelOf, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 
 export const hour = 3_600_000;
 
@@ -32,25 +31,21 @@ export class RedissonBench {
         'message',
         (channel: string, message: string) => channel.includes(this.name) && this.heard.push(message),
       );
-      const options = { redis: sharedRedisUrl(), log: new KeptLog() };
-      this.backend = new RedissonBackend(options);
-      this.fenced = new RedissonBackend({ ...options, tokens: 'fenced' });
-      for (const each of [this.backend, this.fenced])
-        await each.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+      this.backend = await newRedissonBackend();
+      this.fenced = await newRedissonBackend({}, { tokens: 'fenced' });
     });
     afterAll(async () => {
       await Promise.all([this.backend.close(), this.fenced.close(), this.redis.quit(), this.listener.quit()]);
     });
     beforeEach(async () => {
-      this.name = `product:${randomUUID()}`;
+      this.name = unique();
       this.heard = [];
-      await this.listener.subscribe(`redisson_lock__channel:{${this.name}}`);
+      await this.listener.subscribe(channelOf(this.name));
     });
   }
 
   request(id: string, more: Partial<AcquireRequest> = {}): AcquireRequest {
-    const terms = { lease: hour, reserve: 0, enqueue: false, again: false, giveUpAt: Infinity, isWanted: () => true };
-    return { ...exclusive, name: this.name, id, ...terms, ...more };
+    return request(this.name, { id, lease: hour, enqueue: false, giveUpAt: Infinity, ...more });
   }
 
   async take(
@@ -63,7 +58,7 @@ export class RedissonBench {
 
   /** All messages until now. Messages arrive in order. */
   async messages(): Promise<string[]> {
-    await this.redis.publish(`redisson_lock__channel:{${this.name}}`, '7');
+    await this.redis.publish(channelOf(this.name), '7');
     while (!this.heard.includes('7')) await this.redis.ping();
     return this.heard;
   }

@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
+import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { redissonKeySpace } from '../../../lib/backends/redis/redisson/redisson-keys.js';
 import { scripts } from '../../../lib/backends/redis/redisson/scripts.generated.js';
-import { exclusive, type RenewReply } from '../../../lib/core/lock-backend.js';
+import type { RenewReply } from '../../../lib/core/lock-backend.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 
 const hour = 3_600_000;
 const keys = redissonKeySpace('', 'own', 'PUBLISH', () => false);
@@ -20,20 +19,19 @@ let name: string;
 beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
-  backend = new RedissonBackend({ redis: server.url, log: new KeptLog() });
-  await backend.start(randomUUID(), { granted: () => undefined, recovered: () => undefined });
+  backend = await newRedissonBackend({}, { redis: server.url });
 });
 afterAll(async () => {
   await Promise.all([backend.close(), redis.quit()]);
   await server.stop();
 });
 beforeEach(() => {
-  name = `product:${randomUUID()}`;
+  name = unique();
 });
 
 const take = async (reserve = 0): Promise<{ fencingToken: number; tokensUntil: number }> => {
-  const terms = { lease: hour, reserve, enqueue: false, again: false, giveUpAt: Infinity, isWanted: () => true };
-  return (await backend.acquire({ ...exclusive, ...terms, name, id: 'a:1' })) as Awaited<ReturnType<typeof take>>;
+  const terms = { id: 'a:1', lease: hour, reserve, enqueue: false, giveUpAt: Infinity };
+  return (await backend.acquire(request(name, terms))) as Awaited<ReturnType<typeof take>>;
 };
 const renew = async (fencingToken: number, least = 0): Promise<RenewReply> =>
   (await backend.renew([{ name, id: 'a:1', fencingToken, lease: hour, reserve: 0, least }]))[0]!;

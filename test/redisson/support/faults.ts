@@ -120,14 +120,17 @@ export function faults(open: () => Promise<PeerProgram>): void {
 
   // Row 11
   describe('a lost answer', () => {
-    it('of a request leaves no lock behind: Java has it long before the lease would end', async () => {
+    /** Java at a server, and a client here whose replies can be lost. */
+    const behindProxy = async () => {
       const server = await started();
-      await using proxy = await TcpProxy.to(server.port);
-      const [java, client, redis] = [
-        await javaAt(server.url),
-        await clientAt(proxy.url, { commandTimeout: 300 }),
-        adminOf(server.url),
-      ];
+      const proxy = await TcpProxy.to(server.port);
+      ends.push(() => proxy[Symbol.asyncDispose]());
+      const client = await clientAt(proxy.url, { commandTimeout: 300 });
+      return { proxy, client, java: await javaAt(server.url), redis: adminOf(server.url) };
+    };
+
+    it('of a request leaves no lock behind: Java has it long before the lease would end', async () => {
+      const { proxy, java, client, redis } = await behindProxy();
       const name = unique();
       proxy.dropReplies();
       await expect(client.acquire(name, { wait: 0, lease: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -138,13 +141,7 @@ export function faults(open: () => Promise<PeerProgram>): void {
     }, 40_000);
 
     it('of a renewal counts nothing, and the lock is held on: Java has it after the release', async () => {
-      const server = await started();
-      await using proxy = await TcpProxy.to(server.port);
-      const [java, client, redis] = [
-        await javaAt(server.url),
-        await clientAt(proxy.url, { commandTimeout: 300 }),
-        adminOf(server.url),
-      ];
+      const { proxy, java, client, redis } = await behindProxy();
       const name = unique();
       const lock = await client.acquire(name, { lease: '1h', renew: false });
       await redis.pexpire(name, 60_000);
@@ -162,13 +159,7 @@ export function faults(open: () => Promise<PeerProgram>): void {
     }, 40_000);
 
     it('of a release does not keep the lock: Java has it, and its hold is not released by the repetition', async () => {
-      const server = await started();
-      await using proxy = await TcpProxy.to(server.port);
-      const [java, client, redis] = [
-        await javaAt(server.url),
-        await clientAt(proxy.url, { commandTimeout: 300 }),
-        adminOf(server.url),
-      ];
+      const { proxy, java, client, redis } = await behindProxy();
       const name = unique();
       const lock = await client.acquire(name, { lease: '1h', renew: false });
       const waiting = java.run('a', 'lock', 'plain', name);
