@@ -1,0 +1,66 @@
+/** @type {import('../run.mjs').Group} */
+export default {
+  title: 'Name and template',
+  rows: [
+    { line: "@DistributedLock('product:{id}')", says: ["'{' outside of a placeholder", 'write #{name}'] },
+    { line: "@DistributedLock('product:${id}')", says: ["'{' outside of a placeholder", 'write #{name}'] },
+    { line: "@DistributedLock('product:#{id')", says: ["'#{id' is not closed"] },
+    { line: "@DistributedLock('product:#{}')", says: ["'#{}' is empty"] },
+    { line: "@DistributedLock('product:#{idd}')", says: ['names no parameter', "Did you mean 'id'?"] },
+    { line: "@DistributedLock('product:#{2}')", says: ['out of range', 'the method has 2 parameters'] },
+    { line: "@DistributedLock('product:#{id}#{order}')", says: ["no ':' between", "'#{id}:#{order}'"] },
+    { line: "@DistributedLock('product:#{id + 1}')", says: ["neither a parameter's name nor a position"] },
+    { line: "@DistributedLock('product:#{order.lines[0]}')", says: ['not a property name', 'key function'] },
+    { line: "@DistributedLock('product:#{order.constructor}')", says: ['which all objects inherit'] },
+    {
+      line: "@DistributedLock('product:#{ids}')",
+      on: 'async buy(...ids: string[]) {}',
+      says: ['rest parameter', '#{ids.0}'],
+    },
+    {
+      line: "@DistributedLock('product:#{id}')",
+      on: 'async buy({ id }: Order) {}',
+      says: ['names no parameter', '(destructured)'],
+    },
+    { line: "@DistributedLock('')", says: ['the lock name is empty'] },
+    { line: '@DistributedLock({ key: [] })', says: ['the list of lock names is empty'] },
+    { line: "@DistributedLock({ key: ['a', () => 'b'] })", says: ['a list takes templates'] },
+    {
+      line: "@DistributedLock({ key: 'product:#{id}', params: 'id' })",
+      says: ['params: an array of parameter names expected'],
+    },
+    { line: "@DistributedLock({ key: 'product:#{id}', params: ['id', 'id'] })", says: ["'id' is in the list twice"] },
+    {
+      line: "@DistributedLock('product:#{id}')",
+      call: 'shop.buy(undefined)',
+      says: ['#{id}', 'is undefined', 'Check the argument'],
+    },
+    { line: "@DistributedLock('product:#{id}')", call: "shop.buy('')", says: ['is an empty string'] },
+    { line: "@DistributedLock('product:#{id}')", call: 'shop.buy(1.5)', says: ['no safe integer'] },
+    {
+      line: "@DistributedLock('product:#{order}')",
+      call: "shop.buy('1', { id: 7 })",
+      says: ['is an object', 'Check the argument'],
+    },
+    {
+      line: "@DistributedLock('product:#{order.id}')",
+      call: "shop.buy('1', {})",
+      says: ['is missing', "has no own property 'id'"],
+    },
+    {
+      line: '@DistributedLock({ key: (id: string) => id.trim() })',
+      call: 'shop.buy(undefined)',
+      says: ['the key function throws', 'see the cause'],
+    },
+    {
+      line: '@DistributedLock({ key: (id: string) => undefined })',
+      call: "shop.buy('1')",
+      says: ['key: undefined given'],
+    },
+    { line: '@DistributedLock({ key: () => [] })', call: "shop.buy('1')", says: ['name at least one, or do not lock'] },
+    { line: "lockName('product:42')", says: ['write it in front of a template string'] },
+    { line: 'lockName`product:#{42}`', says: ["'{' outside of a value", 'write ${id}'] },
+    { line: 'lockName`product:${undefined}`', says: ['is undefined', 'Check the value'] },
+    { line: "lockName`product:${'a'}-${'b'}`", says: ["write ':' between them"] },
+  ],
+};

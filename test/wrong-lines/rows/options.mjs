@@ -1,0 +1,36 @@
+/** @type {import('../run.mjs').Group} */
+export default {
+  title: 'Options and durations',
+  rows: [
+    { line: "@DistributedLock({ key: 'a', leese: '5s' })", says: ["no option 'leese'", "Did you mean 'lease'?"] },
+    { line: "@DistributedLock({ key: 'a', lease: 0 })", says: ['lease: 0 is not a duration'] },
+    { line: "@DistributedLock({ key: 'a', wait: 'soon' })", says: ["wait: 'soon' is not a duration", "'30s'"] },
+    { line: "@DistributedLock({ key: 'a', wait: NaN })", says: ['wait: NaN is not a duration'] },
+    { line: "@DistributedLock({ key: 'a', wait: -1 })", says: ['wait: -1 is not a duration'] },
+    { line: "@DistributedLock({ key: 'a', permits: 2 })", says: ['permits: needs limit'] },
+    { line: "@DistributedLock({ key: 'a', limit: 2, permits: 3 })", says: ['permits: 3 given, there are 2 in all'] },
+    { line: "@DistributedLock({ key: 'a', limit: 0 })", says: ['limit: 0 given, a whole number from 1 expected'] },
+    { line: "@DistributedLock({ key: 'a', limit: 2, shared: true })", says: ['shared: cannot be combined with limit'] },
+    {
+      line: "@DistributedLock({ key: 'a', fairness: 'fair' })",
+      says: ["fairness: 'fair' given; write 'handoff' or 'strict'"],
+    },
+    { line: "@DistributedLock({ key: 'a', onContended: 'ignore' })", says: ["write 'throw', 'skip', or a function"] },
+    { line: "@DistributedLock({ key: 'a', signal: new AbortController() })", says: ['an AbortSignal expected'] },
+    { line: "@DistributedLock({ key: 'a', label: '' })", says: ['a text of 1 to 100 characters expected'] },
+    {
+      line: "@DistributedLock({ key: 'a', signal: () => 1 })",
+      call: "shop.buy('1')",
+      says: ['returned 1', 'must return an AbortSignal or undefined'],
+    },
+    { line: "locks.using('a', { wait: '5s' })", says: ['in place of the function', 'using(key, () => …)'] },
+    { line: "locks.acquire('a', '5s')", says: ['options: a string given, an object expected'] },
+    { line: 'locks.acquire(undefined)', says: ['key: undefined given', 'a lock name is a string'] },
+    { line: "locks.acquire('a', { ttl: 1000 })", says: ["no option 'ttl'"] },
+    {
+      line: "const lock = await locks.acquire('a'); await lock.release(); lock.assertHeld();",
+      code: 'LOCK_LOST',
+      says: ['released before'],
+    },
+  ],
+};
