@@ -10,6 +10,7 @@ import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-back
 import { type AcquireRequest, exclusive } from '../../lib/core/lock-backend.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { startRedis } from '../support/redis-server.js';
+import { java } from '../support/redisson-backends.js';
 import { until } from '../redisson/support/observations.js';
 
 const closing: Array<() => unknown> = [];
@@ -75,7 +76,11 @@ async function everything({
     expect(await one.forceRelease(name)).toBe(true);
     await taken.release();
     // A read lock that a dead service in Java has left.
-    await admin.multi().hset(name, { mode: 'read', 'client:1': 1 }).pexpire(name, 30_000).exec();
+    await admin
+      .multi()
+      .hset(name, { mode: 'read', [java]: 1 })
+      .pexpire(name, 30_000)
+      .exec();
     expect(await one.forceRelease(name)).toBe(true);
   }
 }

@@ -5,12 +5,15 @@ import type { AcquireRequest, LockBackendEvents } from '../../lib/core/lock-back
 import { sharedRedisUrl } from './redis-server.js';
 
 /** The channel of Redisson for a lock. */
+/** The field of a thread in Java. */
+export const java = '0f9c1ad2-5d0a-4c0e-9d8e-3f1f0e2b7c11:19';
+
 export const channelOf = (name: string): string => `redisson_lock__channel:{${name}}`;
 export const unique = (): string => `product:${randomUUID()}`;
 
 export const request = (name: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
   name,
-  id: randomUUID(),
+  id: `${randomUUID()}:1`,
   kind: 'exclusive',
   permits: 1,
   limit: 1,

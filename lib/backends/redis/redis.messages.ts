@@ -75,10 +75,10 @@ export const redisRefusals = {
       { key, cause },
     ),
 
-  /** The lock's key has a value of another program. */
+  /** The lock's key has a value of another program, which stays as it is. In Redisson's format the key is the name itself. */
   foreign: (key: string | undefined, address: string, cause: Error) =>
     new LockConfigurationError(
-      `${subject(key)}its key in Redis at ${address} has a value that is not a lock. Delete that key, or choose another keyPrefix for locks.`,
+      `${subject(key)}its key in Redis at ${address} has a value that is not a lock, and may be data of another program: it was left as it is. Choose another name for the lock, or another keyPrefix for locks.`,
       { key, cause },
     ),
 
@@ -88,7 +88,7 @@ export const redisRefusals = {
    */
   tokens: (key: string | undefined, address: string, counter: string, cause: Error) =>
     new LockConfigurationError(
-      `${subject(key)}key ${printable(counter)} in Redis at ${address} has no number from which tokens can go on; the largest token is 2^53 - 1. Find out what wrote it, delete it, and set back the tokens that resources keep.`,
+      `${subject(key)}key ${printable(counter)} in Redis at ${address} has no number from which tokens can go on; the largest token is 2^53 - 1. Find out what wrote it, and move it away if another program needs it. Then delete the key, and set back the tokens that resources keep.`,
       { key, cause },
     ),
 

@@ -3,12 +3,9 @@ import { Redis } from 'ioredis';
 import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import type { AcquireReply, AcquireRequest, LockBackend } from '../../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
-import { channelOf, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
+import { channelOf, java, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 
 export const hour = 3_600_000;
-
-/** The field of a thread in Java. */
-export const java = '0f9c1ad2-5d0a-4c0e-9d8e-3f1f0e2b7c11:19';
 
 type Granted = Extract<AcquireReply, { status: 'granted' }>;
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
-import { hour, java, RedissonBench } from './redisson-bench.js';
+import { channelOf, java } from '../../support/redisson-backends.js';
+import { hour, RedissonBench } from './redisson-bench.js';
 
 const bench = new RedissonBench();
 
@@ -116,6 +117,16 @@ describe('a release in the format of Redisson', () => {
     expect(await bench.backend.release({ name: bench.name, id: 'a:1' })).toBe('released');
     expect(await bench.backend.release({ name: bench.name, id: 'a:1' })).toBe('absent');
     expect(await bench.messages()).toEqual(['0', '7']);
+  });
+
+  it('publishes nothing on the channel of a thread in Java that waits for a fair lock', async () => {
+    await bench.listener.subscribe(`${channelOf(bench.name)}:${java}`);
+    await bench.take('a:1');
+    await bench.redis.zadd(`redisson_lock_timeout:{${bench.name}}`, Date.now() + hour, java);
+    await bench.redis.rpush(`redisson_lock_queue:{${bench.name}}`, java);
+    expect(await bench.backend.release({ name: bench.name, id: 'a:1' })).toBe('released');
+    expect(await bench.messages()).toEqual(['0', '7']);
+    await bench.redis.del(`redisson_lock_timeout:{${bench.name}}`, `redisson_lock_queue:{${bench.name}}`);
   });
 
   it('with minHold leaves the lock for that time, publishes 0 for the shorter lease, and is the end of the hold', async () => {

@@ -5,7 +5,14 @@ import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redis
 import { ownChannelOf } from '../../../lib/backends/redis/redisson/redisson-keys.js';
 import type { RenewRequest } from '../../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
-import { channelOf, listeningBackend, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
+import {
+  channelOf,
+  java as javaThread,
+  listeningBackend,
+  newRedissonBackend,
+  request,
+  unique,
+} from '../../support/redisson-backends.js';
 
 let redis: Redis;
 let listener: Redis;
@@ -144,7 +151,7 @@ describe('a turn', () => {
     await using holder = await newRedissonBackend();
     const [held, claim] = [request(name), request(name)];
     if (who === 'here') await holder.acquire(held);
-    else await redis.multi().hset(name, 'java:1', 1).pexpire(name, 60_000).exec();
+    else await redis.multi().hset(name, javaThread, 1).pexpire(name, 60_000).exec();
     await backend.acquire(claim);
     await heard;
     if (who === 'here') await listenHere(listener);

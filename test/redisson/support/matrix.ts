@@ -182,6 +182,15 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       await java.run('a', 'unlock', kind, name);
     });
 
+    it.each(['read', 'write'])('a %s lock of Java takes no notice of a holder here', async (kind) => {
+      const name = unique();
+      const lock = await client.acquire(name);
+      expect(await java.run('a', 'lock', kind, name)).toBe('held');
+      await lock.renew();
+      expect(lock.isHeld).toBe(true);
+      await redis.del(name);
+    });
+
     it('a name for which threads of Java wait as a fair lock is refused, held or free, until the last has left', async () => {
       const name = unique();
       await java.run('a', 'lock', 'fair', name);

@@ -47,9 +47,7 @@ end
 local function described(field)
   local claim, token = read(field)
   if not claim then
-    -- Of another program it may be long, and 100 characters of it tell enough.
-    local word = string.sub(shown(field), 1, 100)
-    return word ~= '' and ' ' .. word .. ' - -' or ''
+    return ' ' .. field .. ' - -'
   end
   local age = age_of(token)
   return ' ' .. claim .. ' ' .. digits(token) .. ' ' .. (age == '-' and age or digits(math.floor(age / 1000)))

@@ -22,7 +22,7 @@ local function inspect()
     local claim, token, kept = read(field)
     if is_holder(field, present) then
       local age = claim and age_of(token) or '-'
-      holders[#holders + 1] = {claim or shown(field), claim and digits(token) or '-', age, rest, kept and 'kept' or 'full', 1}
+      holders[#holders + 1] = {claim or field, claim and digits(token) or '-', age, rest, kept and 'kept' or 'full', 1}
       kind = 'exclusive'
     end
   end

@@ -16,7 +16,7 @@ local function revoke()
     local present = fields()
     for _, field in ipairs(present) do
       local claim, token = read(field)
-      if is_holder(field, present) and (claim or shown(field)) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
+      if is_holder(field, present) and (claim or field) == ARGV[named] and token == tonumber(ARGV[named + 1]) then
         drop(field)
         dropped[#dropped + 1] = ARGV[named]
       end

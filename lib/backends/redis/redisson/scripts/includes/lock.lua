@@ -3,7 +3,8 @@
 
 -- lock      hash, as Redisson's RLock has it: one field for the holder, its value how often it took the lock, its lifetime the lease
 --           of ours: '<claim>@<token>', always 1; '<claim>@<token>@kept' when it was released, but is not free before its end (minHold)
---           of Redisson: '<client>:<thread>'. A field `mode` makes it a read or write lock, which has other rules
+--           of Redisson: '<uuid>:<thread>'. A field `mode` makes it a read or write lock, which has other rules
+--           A hash with any other field belongs to another program, which may have such a name for it: it is no lock
 -- register  string: the largest token issued or reserved on this server; its expiry proves that the clock is past it
 -- counter   string: the last token of the lock, where tokens are shared with Redisson's RFencedLock
 -- fair      sorted set: the waiters of Redisson's fair lock, each with the ms since 1970 from which on it counts as gone
@@ -83,18 +84,11 @@ end
 
 -- The claim and the token of a field, and true when it is kept; nothing for a field of Redisson.
 local function read(field)
-  local claim, token, kept = string.match(field, '^([!-~]+)@(%d+)(@?k?e?p?t?)$')
+  local claim, token, kept = string.match(field, '^([%w_.$-]+:[%w_.$:%%-]+)@(%d+)(@?k?e?p?t?)$')
   -- A longer number is no token: Lua would round it.
   if claim and #token <= 16 then
     return claim, tonumber(token), kept ~= ''
   end
-end
-
--- The field of another program as text, in which each byte that could be lost on the way is written as \xff.
-local function shown(field)
-  return (string.gsub(field, '[^!-[^-~%]]', function(byte)
-    return string.format('\\x%02x', string.byte(byte))
-  end))
 end
 
 -- µs since the grant, by a token of ours: the server's time. '-' for a token of Redisson's counter, which counts from 1, or from what an
@@ -110,15 +104,34 @@ end
 -- A lock has one field, and a read lock of Redisson one for each reader. A larger hash is no lock: to read it could block Redis for seconds.
 local most_fields = 1000
 
--- The fields of the lock: none when it is free.
+-- '<uuid>:<thread>', and ':write' behind it for a writer. A thread of a reactive client may have a negative number.
+local four = '%x%x%x%x'
+local redissons = '^' .. table.concat({four .. four, four, four, four, four .. four .. four}, '%-') .. ':%-?%d+(.*)$'
+
+local function is_redissons(field)
+  if field == 'mode' then
+    local mode = redis.call('HGET', lock_key, field)
+    return mode == 'read' or mode == 'write'
+  end
+  local rest = string.match(field, redissons)
+  return rest == '' or rest == ':write'
+end
+
+-- The fields of the lock: none when it is free. An error when the hash is no lock.
 local function fields()
   local count = redis.call('HLEN', lock_key)
   if count == 0 then
     return {}
   elseif count > most_fields then
-    error({err = 'WRONGTYPE the hash has ' .. count .. ' fields'})
+    error({err = 'FOREIGN value: a hash of ' .. count .. ' fields'})
   end
-  return redis.call('HKEYS', lock_key)
+  local present = redis.call('HKEYS', lock_key)
+  for _, field in ipairs(present) do
+    if not read(field) and not is_redissons(field) then
+      error({err = 'FOREIGN value: a hash with other fields'})
+    end
+  end
+  return present
 end
 
 -- A mode is no holder, unless it is all that is left: it keeps others out, and an operator can take it away.
