@@ -18,6 +18,7 @@ const page = join(root, 'docs', 'reference', 'messages.md');
 const rooms = [
   'core',
   'key',
+  'nest',
   'method',
   'around',
   'request',

@@ -23,10 +23,18 @@ export function namesOf(key: readonly unknown[]): readonly string[] {
   return [...names].sort();
 }
 
-/** @throws LockConfigurationError for anything but a name or a list of names. */
+/** @throws LockConfigurationError for anything but a name or a list of names, and for a template of the decorator. */
 export function assertLockKey(key: unknown): asserts key is LockKey {
-  if (Array.isArray(key)) namesOf(key);
-  else assertLockName(key);
+  if (Array.isArray(key)) for (const name of namesOf(key)) refuseTemplate(name);
+  else {
+    assertLockName(key);
+    refuseTemplate(key);
+  }
+}
+
+/** `product:#{id}` in a call would be one lock for all calls. */
+function refuseTemplate(name: string): void {
+  if (name.includes('#{') && /#\{[\p{ID_Continue}$.-]+\}/u.test(name)) throw inputRefusals.template(name);
 }
 
 /** Longest lock name in bytes of UTF-8. */

@@ -238,6 +238,12 @@ export const inputRefusals = {
       `key: ${printable(key)} holds half of a surrogate pair; different names would meet in one key. Cut text between characters.`,
     ),
 
+  /** `product:#{id}` in a call, or returned by a key function: one lock for all. */
+  template: (key: string) =>
+    wrong(
+      `key: ${printable(key)} is a template, and only @DistributedLock fills it in; write lockName\`product:\${id}\`.`,
+    ),
+
   /** `key: []`, or a key function that found nothing to lock: running unlocked would be wrong. */
   noNames: () => wrong('key: the list of lock names is empty; name at least one, or do not lock.'),
 

@@ -12,10 +12,19 @@ export type KeyOfArguments = (args: readonly unknown[]) => string;
 /**
  * Compiles a template once; a call then only reads, encodes and joins.
  * @param parameters of the method, where its source could be read.
+ * @param written the names that the author gave to parameters, where these are known.
  * @throws LockConfigurationError for all mistakes that show without arguments.
  */
-export function compileTemplate(template: string, parameters: readonly Parameter[] | undefined): KeyOfArguments {
+export function compileTemplate(
+  template: string,
+  parameters: readonly Parameter[] | undefined,
+  written: readonly string[] = [],
+): KeyOfArguments {
   const { literals, placeholders } = parseTemplate(template);
+  refuseParametersInText(
+    literals,
+    written.filter((name) => !placeholders.some(({ root }) => root === name)),
+  );
   const bindings = placeholders.map((placeholder) => bindPlaceholder(placeholder, parameters));
   if (bindings.length === 0) return () => template;
   return (args) => {
@@ -26,6 +35,30 @@ export function compileTemplate(template: string, parameters: readonly Parameter
     assertLockName(name);
     return name;
   };
+}
+
+/** A name as other libraries mark it, with a path: `$order.id`, `@id`, `%id%`, `<id>`, `[id]`. */
+const marked =
+  /(?<=(?<mark>[$@%<[]))(?<name>[\p{ID_Start}_][\p{ID_Continue}$]*)(?![-\p{ID_Continue}$])(?<path>(?:\.[\p{ID_Continue}$]+)*)/gu;
+/** A name as routes mark it: `:id`, alone between its separators. */
+const inRoute = /(?<=(?<mark>:))(?<name>[\p{ID_Start}_$][\p{ID_Continue}$]*)(?![-.\p{ID_Continue}$])(?<path>)/gu;
+/** All of the text. */
+const bare = /^(?<mark>)(?<name>[\p{ID_Start}_$][\p{ID_Continue}$]*)(?<path>(?:\.[\p{ID_Continue}$]+)*)$/gu;
+
+/**
+ * Refuses text that looks like the value of a parameter in another notation.
+ * @param names of the parameters that the template does not read: in `user:id:#{id}` the text says what follows.
+ */
+function refuseParametersInText(literals: readonly string[], names: readonly string[]): void {
+  if (names.length === 0) return;
+  for (const text of literals) {
+    for (const pattern of literals.length === 1 ? [marked, inRoute, bare] : [marked, inRoute]) {
+      for (const { groups } of text.matchAll(pattern)) {
+        const { mark, name, path } = groups as { mark: string; name: string; path: string };
+        if (names.includes(name)) throw refusals.parameterAsText(`${mark}${name}${path}`, `#{${name}${path}}`);
+      }
+    }
+  }
 }
 
 function part(template: string, binding: Binding, args: readonly unknown[]): string {

@@ -61,10 +61,13 @@ function parsePlaceholder(source: string): Placeholder {
   return { source, root, path };
 }
 
-/** Braces in constant text are a forgotten '#' (or come from another template language): one lock for all calls. */
+/** A brace in constant text is a forgotten '#' (or comes from another template language), and a '#' is a forgotten brace: one lock for all calls. */
 function literal(text: string): string {
   const brace = text.search(/[{}]/);
   if (brace !== -1) throw refusals.strayBrace(text[brace]!);
+  const hash = text.indexOf('#');
+  if (hash !== -1)
+    throw refusals.strayHash(/^[\p{ID_Continue}$.]*[\p{ID_Continue}$]/u.exec(text.slice(hash + 1))?.[0] ?? 'name');
   return text;
 }
 

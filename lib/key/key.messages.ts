@@ -31,6 +31,16 @@ export const templateRefusals = {
   strayBrace: (brace: string) =>
     wrong(`'${brace}' outside of a placeholder; write #{name} for a value. Braces need a key function.`),
 
+  /** `#id`: a forgotten brace, so one lock for all calls. */
+  strayHash: (name: string) =>
+    wrong(`'#' without a brace; write #{${name}} for a value. A '#' in a name needs a key function.`),
+
+  /** `:id`, `$id`, or nothing but `id` or `order.id`, as other libraries write it, where a parameter has the name: one lock for all calls. */
+  parameterAsText: (text: string, placeholder: string) =>
+    wrong(
+      `${printable(text)} is plain text, the same for all calls, and a parameter of the method has this name; write ${placeholder} for its value. To lock this text itself, give a key function.`,
+    ),
+
   /** `#{a}#{b}`: ('a', 'bc') and ('ab', 'c') would be one key. */
   adjoining: (before: string, after: string) =>
     wrong(
@@ -120,9 +130,9 @@ export const nameRefusals = {
   noTemplate: (given: unknown) =>
     wrong(`lockName: ${describe(given)} given; write it in front of a template string: lockName\`product:\${id}\`.`),
 
-  /** `{id}`, `#{id}`: not a value. */
-  strayBrace: (brace: string) =>
-    wrong(`lockName: '${brace}' outside of a value; write \${id} for a value. A name with braces is a plain string.`),
+  /** `{id}`, `#{id}`, `#id`: not a value. */
+  strayMark: (mark: string) =>
+    wrong(`lockName: '${mark}' outside of a value; write \${id} for a value. A name with '${mark}' is a plain string.`),
 
   /** `${a}-${b}`: ('a-b', 'c') and ('a', 'b-c') would be one name. */
   adjoining: (between: string) =>

@@ -5,6 +5,7 @@ import { keyRefusals as refusals } from './key.messages.js';
 import { compileTemplate } from './key-template.compiler.js';
 import { isIdentifier } from './key-template.parser.js';
 import type { MethodShape, Parameter } from './method-shape.reader.js';
+import { looksMinified } from './placeholder.binder.js';
 
 /**
  * Returns what a call locks.
@@ -23,17 +24,28 @@ export type KeySource = LockKey | ((...args: never[]) => LockKey);
  */
 export function compileKey(key: unknown, shape: MethodShape | undefined, params?: unknown): KeyOfArguments {
   const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
-  if (typeof key === 'string') return compileTemplate(key, parameters);
-  if (Array.isArray(key)) return compileTemplates(key, parameters);
+  const written = params === undefined ? writtenNames(shape) : (params as string[]);
+  if (typeof key === 'string') return compileTemplate(key, parameters, written);
+  if (Array.isArray(key)) return compileTemplates(key, parameters, written);
   if (typeof key === 'function') return (args, instance) => callKeyFunction(key as KeyFunction, args, instance);
   throw refusals.noKey(key);
 }
 
-function compileTemplates(templates: readonly unknown[], parameters: readonly Parameter[] | undefined): KeyOfArguments {
+/** None in a line that a minifier may have written: a name of one letter would be found in text that never meant it. */
+function writtenNames(shape: MethodShape | undefined): string[] {
+  const names = shape?.parameters.map(({ name }) => name).filter((name) => name !== undefined) ?? [];
+  return shape?.isOneLine && looksMinified(names) ? [] : names;
+}
+
+function compileTemplates(
+  templates: readonly unknown[],
+  parameters: readonly Parameter[] | undefined,
+  written: readonly string[],
+): KeyOfArguments {
   if (templates.length === 0) throw inputRefusals.noNames();
   if (templates.length > mostNames) throw inputRefusals.tooManyNames(templates.length, mostNames);
   const names = templates.map((template) => {
-    if (typeof template === 'string') return compileTemplate(template, parameters);
+    if (typeof template === 'string') return compileTemplate(template, parameters, written);
     throw refusals.noTemplate(template);
   });
   return (args) => names.map((name) => name(args));

@@ -10,7 +10,7 @@ const checked = new WeakSet<readonly string[]>();
  * In values `:`, `{`, `}` and `%` are percent-encoded, so different values never make the same name. A plain template string does not
  * encode: with `'s3://bucket/x'` as path it names another lock.
  * @param values non-empty strings, safe integers and bigints
- * @throws LockConfigurationError for any other value, for two values without a `:` between them, and for braces in the text.
+ * @throws LockConfigurationError for any other value, for two values without a `:` between them, and for braces and `#` in the text.
  */
 export function lockName(text: TemplateStringsArray, ...values: ReadonlyArray<string | number | bigint>): string {
   if (!checked.has(text)) checkText(text);
@@ -29,8 +29,8 @@ function checkText(text: unknown): void {
   text.forEach((part: unknown, index) => {
     // A part with an invalid escape is undefined.
     if (typeof part !== 'string') throw refusals.noTemplate(part);
-    const brace = part.search(/[{}]/);
-    if (brace !== -1) throw refusals.strayBrace(part[brace]!);
+    const mark = /[{}]/.exec(part) ?? /#/.exec(part);
+    if (mark) throw refusals.strayMark(mark[0]);
     if (index > 0 && index < text.length - 1 && !part.includes(':')) throw refusals.adjoining(part);
   });
   checked.add(text as string[]);

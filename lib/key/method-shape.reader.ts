@@ -21,6 +21,8 @@ export interface MethodShape {
   readonly form: MethodForm;
   /** True when it mentions the method of the same name of its base class: `super.buy(…)`. */
   readonly callsSuper: boolean;
+  /** True when the source is one line, as a minifier writes it: the parameters may have other names than the author gave. */
+  readonly isOneLine: boolean;
 }
 
 const shapesOf = new WeakMap<object, ReadonlyMap<string, MethodShape>>();
@@ -38,7 +40,8 @@ export function readMethodShape(type: object, property: string | symbol, method:
 
 function readClass(type: object): ReadonlyMap<string, MethodShape> {
   const shapes = new Map<string, MethodShape>();
-  const node = parse(sourceOf(type)) as ClassExpression | undefined;
+  const source = sourceOf(type);
+  const node = parse(source) as ClassExpression | undefined;
   if (node?.type !== 'ClassExpression') return shapes;
   for (const member of node.body.body) {
     if (member.type !== 'MethodDefinition' || member.static || member.kind !== 'method') continue;
@@ -46,7 +49,7 @@ function readClass(type: object): ReadonlyMap<string, MethodShape> {
     // The last of two methods with one name counts, as in the class itself.
     if (name === undefined) continue;
     const callsSuper = Boolean(node.superClass) && mentionsSuper(member.value, name);
-    shapes.set(name, { ...shapeOf(member.value), callsSuper });
+    shapes.set(name, { ...shapeOf(member.value, source), callsSuper });
   }
   return shapes;
 }
@@ -55,9 +58,11 @@ function readFunction(method: unknown): MethodShape | undefined {
   const source = sourceOf(method);
   // The source of a method is not an expression; the source of a method inside an object literal is.
   const node = parse(source) ?? parse(`{${source}}`);
-  if (node?.type === 'FunctionExpression' || node?.type === 'ArrowFunctionExpression') return shapeOf(node);
+  if (node?.type === 'FunctionExpression' || node?.type === 'ArrowFunctionExpression') return shapeOf(node, source);
   const member = node?.type === 'ObjectExpression' ? node.properties[0] : undefined;
-  return member?.type === 'Property' && member.value.type === 'FunctionExpression' ? shapeOf(member.value) : undefined;
+  return member?.type === 'Property' && member.value.type === 'FunctionExpression'
+    ? shapeOf(member.value, source)
+    : undefined;
 }
 
 function sourceOf(value: unknown): string {
@@ -84,9 +89,9 @@ function nameOf({ key, computed }: MethodDefinition): string | undefined {
   return key.type === 'Identifier' && !computed ? key.name : undefined;
 }
 
-function shapeOf(node: FunctionNode): MethodShape {
+function shapeOf(node: FunctionNode, source: string): MethodShape {
   const form = node.async ? (node.generator ? 'async generator' : 'async') : node.generator ? 'generator' : 'plain';
-  return { parameters: node.params.map(parameterOf), form, callsSuper: false };
+  return { parameters: node.params.map(parameterOf), form, callsSuper: false, isOneLine: !source.includes('\n') };
 }
 
 function mentionsSuper(node: unknown, method: string): boolean {

@@ -8,10 +8,10 @@ import { readOptions } from '../core/options.js';
 import { located } from '../errors/configuration.js';
 import { readMethodShape } from '../key/method-shape.reader.js';
 import { connectionOf, declareSlot } from '../method/connection-slot.js';
-import { type StandardContext, decoratedMethod, describeMethod } from '../method/decorated-method.js';
-import { decoratorRefusals } from '../method/method.messages.js';
+import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../nest/decorated-method.js';
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
+import { placeRefusals } from '../nest/decorator.messages.js';
 import { isWrittenByHand } from '../nest/request-context.js';
 import { addElectedMethod, type ElectedMethod } from './elected-methods.js';
 import { electionRefusals, leaderRefusals as refusals } from './leader.messages.js';
@@ -61,7 +61,10 @@ type LeaderOnlyDecorator = <T extends (...args: any[]) => unknown>(
  * @param election the name of the election, and of its lock
  * @throws LockConfigurationError at once for a mistake that shows without the application, and at start for the others.
  */
-export function Leader<This>(election: string, options: LeaderOptions<This> = {}): LeaderDecorator<This> {
+export function Leader<This>(election: string, options?: LeaderOptions<This>): LeaderDecorator<This>;
+export function Leader(...given: [election: string, options?: LeaderOptions]): unknown {
+  refuseUncalled('@Leader', "@Leader('reports')", given);
+  const [election, options = {}] = given;
   return (target: object, property: string | symbol | StandardContext, descriptor: PropertyDescriptor | undefined) => {
     const where = describeMethod(target, property);
     located(`@Leader on ${where}`, () => {
@@ -87,7 +90,10 @@ export function Leader<This>(election: string, options: LeaderOptions<This> = {}
  * @param election the name of the election, and of its lock
  * @throws LockConfigurationError at once for a wrong place or option.
  */
-export function LeaderOnly(election: string, options: Pick<LeaderOptions, 'connection'> = {}): LeaderOnlyDecorator {
+export function LeaderOnly(election: string, options?: Pick<LeaderOptions, 'connection'>): LeaderOnlyDecorator;
+export function LeaderOnly(...given: [election: string, options?: Pick<LeaderOptions, 'connection'>]): unknown {
+  refuseUncalled('@LeaderOnly', "@LeaderOnly('reports')", given);
+  const [election, options = {}] = given;
   return (target: object, property: string | symbol | StandardContext, descriptor: PropertyDescriptor | undefined) => {
     const where = describeMethod(target, property);
     located(`@LeaderOnly on ${where}`, () => {
@@ -141,12 +147,13 @@ function read(
   names: ReadonlyArray<'connection' | 'lease' | 'candidate'>,
 ): { readonly connection: string; readonly lease?: unknown; readonly candidate?: unknown } {
   assertLockName(election);
+  if (election.includes('#{')) throw refusals.template(election);
   const given: { readonly [name in 'connection' | 'lease' | 'candidate']?: unknown } = readOptions(
     'options',
     options,
     names,
   );
   const { connection = defaultConnection } = given;
-  if (typeof connection !== 'string' || connection === '') throw decoratorRefusals.noConnection(connection);
+  if (typeof connection !== 'string' || connection === '') throw placeRefusals.noConnection('connection', connection);
   return { ...given, connection };
 }

@@ -36,6 +36,12 @@ export const leaderRefusals = {
       `@Leader on ${where}: the class, or something that it injects, is request-scoped, so it has no object that could lead. Put the method into a provider of the default scope.`,
     ),
 
+  /** `#{region}` in the name of an election, which is elected before there are any arguments. */
+  template: (election: string) =>
+    wrong(
+      `the name ${printable(election)} has a placeholder, and an election has no arguments to fill it in. Write one name, or locks.election(name).campaign(…) for a name made at run time.`,
+    ),
+
   /** `@Leader` or `@LeaderOnly` on a generator: its steps would run outside of the leadership, or not at all. */
   generator: () =>
     wrong(

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { declareSlot } from './connection-slot.js';
-import { type StandardContext, decoratedMethod, describeMethod } from './decorated-method.js';
 import { located } from '../errors/configuration.js';
+import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../nest/decorated-method.js';
 import { isWrittenByHand } from '../nest/request-context.js';
 import { LockedMethod } from './locked-method.js';
 import { isLocked, lockInner } from './method-wrapper.js';
@@ -28,7 +28,10 @@ import type { DistributedLockDecorator, OnContended } from './distributed-lock.t
 // them the compiler would not infer the type of an unannotated parameter of `onContended`.
 export function DistributedLock<A extends readonly unknown[], F extends OnContended, S extends readonly unknown[], H>(
   options: string | DistributedLockOptions<A, F, S, H>,
-): DistributedLockDecorator<A, F, S, H> {
+): DistributedLockDecorator<A, F, S, H>;
+export function DistributedLock(...given: [options: unknown]): unknown {
+  refuseUncalled('@DistributedLock', "@DistributedLock('product:#{id}')", given);
+  const [options] = given;
   return (
     target: object,
     property: string | symbol | StandardContext,

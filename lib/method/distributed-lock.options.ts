@@ -13,6 +13,7 @@ import type { SignalOfArguments } from './locked-method.js';
 import type { ResultKind } from '../around/result-kind.js';
 import type { OnContended } from './distributed-lock.types.js';
 import { defaultConnection } from '../connection/connection.options.js';
+import { placeRefusals } from '../nest/decorator.messages.js';
 import { decoratorRefusals as refusals } from './method.messages.js';
 
 /**
@@ -100,7 +101,7 @@ export function readLockOptions(argument: unknown): CheckedLockOptions {
     onContended = 'throw',
     ...lock
   } = readOptions('options', given, names);
-  if (typeof connection !== 'string' || connection === '') throw refusals.noConnection(connection);
+  if (typeof connection !== 'string' || connection === '') throw placeRefusals.noConnection('connection', connection);
   if (typeof onContended !== 'function' && onContended !== 'throw' && onContended !== 'skip')
     throw refusals.noContended(onContended);
   const { signal } = lock;

@@ -1,28 +1,11 @@
 import { describe } from '../core/describe.js';
 import { wrong } from '../errors/configuration.js';
 
-/** `@DistributedLock`, `@Leader` and `@LeaderOnly` in a wrong place. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
+/** `@DistributedLock` with wrong options. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
 export const decoratorRefusals = {
-  /** Without `experimentalDecorators` TypeScript, esbuild, tsx and Deno compile standard decorators, which Nest cannot use. */
-  standardDecorator: () =>
-    wrong(
-      'compiled as a standard decorator. Nest needs the decorators of TypeScript: set experimentalDecorators: true and emitDecoratorMetadata: true in the compilerOptions of tsconfig.json.',
-    ),
-
-  /** On a static method. */
-  staticMethod: () => wrong('a static method is not bound to a Nest application; use an instance method.'),
-
-  /** On a getter, a setter or a property. */
-  noMethod: () =>
-    wrong('only methods can have it, not accessors or properties; decorate the method that reads or writes.'),
-
   /** Two of them on one method. */
   twice: () =>
     wrong('a method takes one @DistributedLock; take the second lock inside it, or with RedisLockService.using.'),
-
-  /** `connection` is not a name. */
-  noConnection: (given: unknown) =>
-    wrong(`connection: ${describe(given)} given; write the name that RedisLockModule.forRoot({ name }) has.`),
 
   /** `onContended` is another value. */
   noContended: (given: unknown) =>

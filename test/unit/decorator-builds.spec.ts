@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { DistributedLock, LockConfigurationError } from 'nestjs-redis-lock';
+import { DistributedLock, InjectRedisLock, Leader, LeaderOnly, LockConfigurationError } from 'nestjs-redis-lock';
 import ts from 'typescript';
 
 const { ES2022, ES2016 } = ts.ScriptTarget;
@@ -13,10 +13,10 @@ function load(method: string, options: ts.CompilerOptions): string | undefined {
   return run(outputText);
 }
 
-function run(source: string): string | undefined {
+function run(source: string, decorator?: unknown): string | undefined {
   try {
     // oxlint-disable-next-line no-implied-eval
-    new Function('DistributedLock', source)(DistributedLock);
+    new Function('DistributedLock', 'decorator', source)(DistributedLock, decorator);
     return undefined;
   } catch (error) {
     if (error instanceof LockConfigurationError) return error.message;
@@ -65,6 +65,41 @@ describe('@DistributedLock, as compilers write it', () => {
     expect(load(member, { experimentalDecorators: false })).toMatch(
       /^@DistributedLock on m: compiled as a standard decorator.*experimentalDecorators: true/,
     );
+  });
+
+  it.each([
+    ['a method', async],
+    ['a static method', `static ${async}`],
+    ['a property', 'm = async (id) => id;'],
+    ['an accessor', 'get m() { return 1; }'],
+  ])('says what to write if it stands without brackets, in each build: %s', (_what, member) => {
+    for (const [name, decorator] of Object.entries({ DistributedLock, Leader, LeaderOnly, InjectRedisLock })) {
+      for (const options of [types, {}, { experimentalDecorators: false }]) {
+        const { outputText } = ts.transpileModule(`class A { @decorator ${member} }`, {
+          compilerOptions: { module: ts.ModuleKind.None, target: ES2022, experimentalDecorators: true, ...options },
+        });
+        expect(run(outputText, decorator)).toMatch(
+          new RegExp(`^@${name} on (A\\.)?m: without brackets a decorator does nothing; write @${name}\\(`),
+        );
+      }
+    }
+  });
+
+  it('refuses a class without brackets, and with them', () => {
+    for (const [name, decorator] of Object.entries({ DistributedLock, Leader, LeaderOnly, InjectRedisLock })) {
+      for (const experimentalDecorators of [true, false]) {
+        const compile = (line: string) =>
+          ts.transpileModule(`${line} class A { ${async} }`, {
+            compilerOptions: { module: ts.ModuleKind.None, target: ES2022, experimentalDecorators },
+          }).outputText;
+        expect(run(compile('@decorator'), decorator)).toMatch(
+          new RegExp(`^@${name} on A: without brackets a decorator does nothing; write @${name}\\(`),
+        );
+        expect(run(compile("@decorator('a')"), decorator)).toMatch(
+          experimentalDecorators ? /on A: it is for / : /on A: compiled as a standard decorator/,
+        );
+      }
+    }
   });
 
   it('says how to turn mangling off if a minifier has renamed the parameters', () => {

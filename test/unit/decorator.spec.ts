@@ -102,8 +102,8 @@ describe('@DistributedLock, at decoration', () => {
     const apply = (target: object, property: string) => () =>
       locked('p')(target, property, Object.getOwnPropertyDescriptor(target, property) as PropertyDescriptor);
     expect(apply(A, 'm')).toThrow(/@DistributedLock on A\.m: a static method/);
-    expect(apply(A.prototype, 'n')).toThrow(/@DistributedLock on A\.n: only methods/);
-    expect(apply(A.prototype, 'missing')).toThrow(/only methods/);
+    expect(apply(A.prototype, 'n')).toThrow(/@DistributedLock on A\.n: it is for methods/);
+    expect(apply(A.prototype, 'missing')).toThrow(/it is for methods/);
   });
 
   it('refuses to skip a handler that must send the response itself', () => {

@@ -75,6 +75,7 @@ describe('method shape from the class source', () => {
       form: 'async',
       parameters: [{ name: 'id', rest: false }],
       callsSuper: false,
+      isOneLine: false,
     });
     const computed = 'com' + 'puted';
     const other = class {

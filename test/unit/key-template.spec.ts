@@ -7,6 +7,7 @@ import type { MethodShape } from '../../lib/key/method-shape.reader.js';
 const shape = (...names: Array<string | undefined>): MethodShape => ({
   form: 'async',
   callsSuper: false,
+  isOneLine: false,
   parameters: names.map((name) => ({ name: name?.replace('...', ''), rest: name?.startsWith('...') ?? false })),
 });
 const compile = (key: unknown, ...names: Array<string | undefined>) => compileKey(key, shape(...names));
@@ -32,6 +33,54 @@ describe('key template', () => {
     expect(name('o:#{ids.1}', ['ids'], ['a', 'b'])).toBe('o:b');
     expect(name('o:#{headers.x-tenant}', ['headers'], { 'x-tenant': 't' })).toBe('o:t');
     expect(name('#{größe}', ['größe'], 'XL')).toBe('XL');
+  });
+
+  it.each([
+    ['a:#id', 'write #{id}'],
+    ['a:#order.id', 'write #{order.id}'],
+    ['a:#unknown', 'write #{unknown}'],
+    ['a:#{id}:#order', 'write #{order}'],
+    ['queue#', 'write #{name}'],
+    ['a:$id', 'write #{id}'],
+    ['a:$order.id', 'write #{order.id}'],
+    ['a/:id', 'write #{id}'],
+    ['a/:id/lines', 'write #{id}'],
+    ['product::id', 'write #{id}'],
+    ['product:id', 'write #{id}'],
+    [':id', 'write #{id}'],
+    ['a:<id>', 'write #{id}'],
+    ['a:[id]', 'write #{id}'],
+    ['a:@id', 'write #{id}'],
+    ['a:%id%', 'write #{id}'],
+    ['a:#{order}/:id', 'write #{id}'],
+    ['id', 'write #{id}'],
+    ['order.id', 'write #{order.id}'],
+    ['order.lines.0', 'write #{order.lines.0}'],
+  ])('refuses %s: it would be one lock for all calls', (template, words) => {
+    for (const key of [template, ['b:#{id}', template]])
+      expect(refusal(() => compile(key, 'id', 'order'))).toContain(words);
+  });
+
+  it.each([
+    ['idle', 'the name is a part of a word'],
+    ['stock:idle', 'the same behind a colon'],
+    ['cache:id-list', 'the same with a hyphen'],
+    ['event:order.created', 'a name with a dot behind a colon is no value of a route'],
+    ['user:id:#{id}', 'text that says what follows'],
+    ['order.#{order}', 'the same with a dot'],
+    ['nightly:report', 'no parameter has the name'],
+    ['cost$', 'a mark without a name'],
+    ['a:$total', 'a mark before another name'],
+    ['mail@example', 'the same'],
+  ])('accepts %s: %s', (template) => {
+    expect(() => compile(template, 'id', 'order')).not.toThrow();
+  });
+
+  it('knows no names in code that a minifier wrote, and those of `params` there', () => {
+    const minified = { ...shape('a', 'b'), isOneLine: true };
+    expect(compileKey('plan:a', minified)([])).toBe('plan:a');
+    expect(refusal(() => compileKey('plan:a', shape('a', 'b')))).toContain('write #{a}');
+    expect(refusal(() => compileKey('product:id', minified, ['id']))).toContain('write #{id}');
   });
 
   it('is a constant name without placeholders, with any arguments', () => {
@@ -253,7 +302,7 @@ describe('several templates', () => {
 
   it.each([
     [[], 'the list of lock names is empty'],
-    [['a', 7], '7 is in the list'],
+    [['all', 7], '7 is in the list'],
     [Array.from({ length: 65 }, () => 'a'), '65 lock names given'],
     [['a:#{a}', 'b:#{b}'], "'#{b}' names no parameter"],
   ])('are refused as a whole: %j', (templates, problem) => {
@@ -304,7 +353,7 @@ describe('key template, for all arguments', () => {
     maxLength: 6,
   });
   const value = fc.oneof(text, fc.string({ unit: 'grapheme', minLength: 1 }), fc.maxSafeInteger(), fc.bigInt());
-  const literal = fc.string({ unit: fc.constantFrom('a', '-', '3', '%', '#', ':'), maxLength: 3 });
+  const literal = fc.string({ unit: fc.constantFrom('a', '-', '3', '%', '/', ':'), maxLength: 3 });
   const separator = fc.tuple(literal, literal).map(([before, after]) => `${before}:${after}`);
 
   it('two different lists of arguments never give the same name', () => {

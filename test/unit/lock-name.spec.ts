@@ -10,7 +10,9 @@ function byDecorator(literals: readonly string[], values: readonly unknown[]): u
     .map((literal, index) => literal + (index < names.length ? `#{${names[index]}}` : ''))
     .join('');
   const parameters = names.map((name) => ({ name, rest: false }));
-  return resultOf(() => compileKey(template, { form: 'async', callsSuper: false, parameters })(values));
+  return resultOf(() =>
+    compileKey(template, { form: 'async', callsSuper: false, isOneLine: false, parameters })(values),
+  );
 }
 
 const byHand = (literals: readonly string[], values: readonly unknown[]): unknown =>
@@ -88,6 +90,7 @@ describe('lockName', () => {
     expect(refusal(() => lockName`a:${1}-${2}`)).toMatch(/^lockName: .*'-'.*':'/);
     expect(refusal(() => lockName`a:{${1}}`)).toMatch(/^lockName: '{'/);
     expect(refusal(() => lockName`a:#{id}`)).toMatch(/^lockName: '{'/);
+    expect(refusal(() => lockName`a:#id`)).toMatch(/^lockName: '#' outside of a value; write \$\{id\}/);
     expect(refusal(() => lockName``)).toMatch(/^key: /);
     expect(refusal(() => lockName`a:${'x'.repeat(1025)}`)).toMatch(/^key: .*1024/);
   });

@@ -60,7 +60,8 @@ async function evaluate(code, build = 'nest', own = {}) {
   return run(...Object.values(names));
 }
 
-const hasMethod = (/** @type {string} */ member) => /\)\s+(?:static |async |get |set |\*)*[#\w]+[^]*$/.test(member);
+/** True for a whole member, and false for decorators alone. @param {string} text */
+const hasMember = (text) => /^(?!@)|\}$|^@\w+ \w/.test(text.replace(/\}\)$/, ''));
 
 /** What the page shows. @param {Row} row */
 export const shown = ({ line, on, call }) =>
@@ -71,9 +72,9 @@ export const shown = ({ line, on, call }) =>
 
 /** @param {Row} row */
 async function load({ line, on, build }) {
-  if (!line.startsWith('@')) return undefined;
-  if (/^(?:@.*\)?\s+)?(?:export )?class /m.test(line)) return evaluate(`${line} return Shop;`, build);
-  const member = hasMethod(line) ? line : `${line} ${on ?? method}`;
+  if (!/^(?:@|async |constructor)/.test(line)) return undefined;
+  if (/ class /.test(line)) return evaluate(`${line} return Shop;`, build);
+  const member = hasMember(line) ? line : `${line} ${on ?? method}`;
   return evaluate(
     `@Injectable() class Shop { ${member} } return Shop;`.replace(build === 'standard' ? '@Injectable() ' : '', ''),
     build,

@@ -2,11 +2,39 @@
 export default {
   title: 'Decorator',
   rows: [
+    { line: '@DistributedLock', says: ["write @DistributedLock('product:#{id}')"] },
+    {
+      line: '@DistributedLock // without experimentalDecorators',
+      on: '\nasync buy() {}',
+      build: 'standard',
+      says: ["write @DistributedLock('product:#{id}')"],
+    },
+    {
+      line: '@DistributedLock class Shop {}',
+      says: ['@DistributedLock on Shop: ', "write @DistributedLock('product:#{id}')"],
+    },
+    { line: "@DistributedLock('a') class Shop {}", says: ['@DistributedLock on Shop: ', 'it is for methods'] },
+    {
+      line: "async buy(@DistributedLock('a') id: string) {}",
+      says: ['@DistributedLock on Shop.buy: ', 'it is for methods'],
+    },
+    {
+      line: '@InjectRedisLock locks: RedisLockService',
+      says: ['@InjectRedisLock on Shop.locks: ', 'write @InjectRedisLock()'],
+    },
+    {
+      line: 'constructor(@InjectRedisLock readonly locks: RedisLockService) {}',
+      says: ['@InjectRedisLock on Shop: ', 'write @InjectRedisLock()'],
+    },
+    {
+      line: '@InjectRedisLock()',
+      says: ['@InjectRedisLock on Shop.buy: ', 'for parameters of a constructor, and for properties'],
+    },
     { line: '@DistributedLock()', says: ['options: undefined given'] },
     { line: "@DistributedLock(['a'])", says: ['options: an array given'] },
     { line: "@DistributedLock('a')", on: 'static async buy() {}', says: ['static method', 'instance method'] },
-    { line: "@DistributedLock('a')", on: 'get buy() { return 1; }', says: ['only methods can have it'] },
-    { line: "@DistributedLock('a')", on: 'buy = async () => {};', says: ['only methods can have it'] },
+    { line: "@DistributedLock('a')", on: 'get buy() { return 1; }', says: ['it is for methods'] },
+    { line: "@DistributedLock('a')", on: 'buy = async () => {};', says: ['it is for methods'] },
     { line: "@DistributedLock('a') @DistributedLock('b')", says: ['one @DistributedLock', 'RedisLockService.using'] },
     {
       line: "@DistributedLock('a') // without experimentalDecorators",

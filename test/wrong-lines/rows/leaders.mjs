@@ -2,6 +2,10 @@
 export default {
   title: 'Leaders',
   rows: [
+    { line: '@Leader', says: ["write @Leader('reports')"] },
+    { line: '@LeaderOnly', says: ["write @LeaderOnly('reports')"] },
+    { line: "@LeaderOnly('reports') class Shop {}", says: ['@LeaderOnly on Shop: ', 'it is for methods'] },
+    { line: "@Leader('reports:#{region}')", says: ["'reports:#{region}' has a placeholder", 'Write one name'] },
     { line: "@Leader('')", says: ['the lock name is empty'] },
     { line: "@Leader('reports')", on: 'static async lead() {}', says: ['static method'] },
     { line: "@Leader('reports')", on: 'async *lead() {}', says: ['the method is a generator'] },
