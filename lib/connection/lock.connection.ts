@@ -14,6 +14,7 @@ import type { LockLog } from '../core/lock-log.js';
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { refusals } from '../core/refusals.js';
+import { onAbort } from '../core/on-abort.js';
 import { LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
 import type { NestingWatch } from '../nesting/nesting.watch.js';
@@ -224,13 +225,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     await new Promise<void>((resolve, reject) => {
       const end = (settle: () => void): void => {
         stop?.();
-        signal?.removeEventListener('abort', onAbort);
+        stopListening?.();
         settle();
       };
-      const onAbort = (): void => end(() => reject(signal!.reason as Error));
       const tooLate = (): void => end(() => reject(refusals.notConnected(key, option, patience)));
       const stop = patience === Number.POSITIVE_INFINITY ? undefined : clock.timer(patience, tooLate);
-      signal?.addEventListener('abort', onAbort);
+      const stopListening = signal && onAbort(signal, () => end(() => reject(signal.reason as Error)));
       void this.start().then(() => end(resolve));
     });
     if (this.refusal) throw this.refusal;

@@ -4,8 +4,8 @@ import { callerOf } from './describe.js';
 import type { LinkedListMember } from './linked-list.js';
 import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
+import { onAbort } from './on-abort.js';
 import type { ResolvedLockOptions } from './options.js';
-import { inRoot } from './root-context.js';
 
 /** The options of a call, and what one step of a call for several names adds. */
 export interface CallOptions extends ResolvedLockOptions {
@@ -27,7 +27,7 @@ export class Caller implements LinkedListMember<Caller> {
   /** How many replies its queue had when it joined, if one was due at that moment; else -1. */
   answersBefore = -1;
   private stopTimer: (() => void) | undefined;
-  private onAbort: (() => void) | undefined;
+  private stopListening: (() => void) | undefined;
   private watched = false;
 
   constructor(
@@ -69,15 +69,12 @@ export class Caller implements LinkedListMember<Caller> {
     const end = this.waits ? this.giveUpAt : Math.max(this.giveUpAt, this.calledAt + longestTry);
     if (end !== Number.POSITIVE_INFINITY)
       this.stopTimer = this.clock.timer(Math.max(0, end - this.clock.now()), tooLate);
-    if (!signal) return;
-    // The abort may come from another request.
-    this.onAbort = () => inRoot(() => aborted(signal.reason));
-    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (signal) this.stopListening = onAbort(signal, () => aborted(signal.reason));
   }
 
   /** Stops timer and listener. */
   stop(): void {
     this.stopTimer?.();
-    if (this.onAbort) this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.stopListening?.();
   }
 }

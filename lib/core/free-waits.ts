@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { LockHolderInfo } from './lock-info.js';
+import { onAbort } from './on-abort.js';
 import { refusals } from './refusals.js';
 import { inRoot } from './root-context.js';
 
@@ -35,19 +36,18 @@ export class FreeWaits {
     return new Promise((resolve, reject) => {
       const watch = this.watchOf(name);
       let stopTimer: (() => void) | undefined;
-      const onAbort = (): void => caller.end({ reason: signal!.reason as Error });
       const caller: FreeCaller = {
         isImpatient: wait === 0,
         end: (failure) => {
           if (!watch.callers.delete(caller)) return;
           stopTimer?.();
-          signal?.removeEventListener('abort', onAbort);
+          stopListening?.();
           watch.left();
           if (failure) reject(failure.reason);
           else resolve();
         },
       };
-      signal?.addEventListener('abort', onAbort);
+      const stopListening = signal && onAbort(signal, () => caller.end({ reason: signal.reason as Error }));
       const { answers } = watch;
       const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait, answers) });
       // The abort, and the other callers, may belong to other requests.

@@ -4,6 +4,7 @@ import type { Hold } from './hold.js';
 import type { LockError } from '../errors/lock-errors.js';
 import { LockHandle } from './lock-handle.js';
 import { MultiLock, giveBack, type MultiLockHost } from './multi-lock.js';
+import { withFirstOf } from './on-abort.js';
 
 /** What it needs from its client. */
 export interface MultiAcquisitionHost extends MultiLockHost {
@@ -55,8 +56,8 @@ export async function acquireAll(
       if (options.wait === 0 || !isContended(failure.reason)) throw failure.reason;
       // A caller that has lost a name already need not wait for the next.
       const signals = taken.map(({ signal }) => signal);
-      const signal = AbortSignal.any(options.signal ? [options.signal, ...signals] : signals);
-      taken.push(await host.acquire(names[taken.length]!, { ...step, signal }));
+      const ends = options.signal ? [options.signal, ...signals] : signals;
+      taken.push(await withFirstOf(ends, (signal) => host.acquire(names[taken.length]!, { ...step, signal })));
       if (taken.length === names.length) break;
     }
     const lock = new MultiLock(taken, host);

@@ -42,9 +42,11 @@ export class MultiLock implements Lock {
   get signal(): AbortSignal {
     if (!this.#allSignals) {
       this.#allSignals = AbortSignal.any(this.parts.map(({ signal }) => signal));
+      // Of the holds, not of `this`: a listener of the signal must not keep the lock itself.
+      const holds = this.parts.map((part) => LockHandle.holdOf(part));
       makeExact(this.#allSignals, () => {
         // Makes each of them check for its own loss.
-        for (const part of this.parts) LockHandle.holdOf(part).remaining();
+        for (const hold of holds) hold.remaining();
       });
     }
     return this.#allSignals;

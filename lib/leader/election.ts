@@ -7,6 +7,7 @@ import type { LockHandle } from '../core/lock-handle.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { SeenHolder } from '../core/lock-views.js';
+import { onAbort } from '../core/on-abort.js';
 import { abortSignal, readOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { inRoot } from '../core/root-context.js';
 import { located } from '../errors/configuration.js';
@@ -172,9 +173,9 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
       await before;
       if (this.isClosed) campaign.stop(stepDowns.shutdown(this.name));
       else if (signal?.aborted) withdraw();
-      signal?.addEventListener('abort', withdraw);
+      const stopListening = signal && onAbort(signal, withdraw);
       await campaign.run();
-      signal?.removeEventListener('abort', withdraw);
+      stopListening?.();
       if (this.campaigning === campaign) this.campaigning = undefined;
     };
     // The caller may be a request, or hold a lock.

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { SeenHolder } from '../core/lock-views.js';
+import { onAbort } from '../core/on-abort.js';
 
 /** What it needs from its election. */
 export interface LeaderWatchHost {
@@ -66,12 +67,12 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
     const { host, signal } = this;
     if (host.isClosed || signal?.aborted) this.end();
     host.watches.add(this);
-    signal?.addEventListener('abort', this.end);
+    const stopListening = signal && onAbort(signal, this.end);
     try {
       return await this.change();
     } finally {
       host.watches.delete(this);
-      signal?.removeEventListener('abort', this.end);
+      stopListening?.();
     }
   }
 

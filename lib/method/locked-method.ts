@@ -1,4 +1,5 @@
 import { callerSuffix } from '../core/claim-id.js';
+import { withFirstOf } from '../core/on-abort.js';
 import type { LockSite } from '../nesting/lock-site.js';
 import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../core/options.js';
@@ -179,7 +180,11 @@ export class LockedMethod {
     const options = this.optionsFor(connection);
     const name = located(where, () => key(given, instance));
     const own = signalOf && located(where, () => signalOfCall(signalOf, instance, given));
-    return connection.enter(name, own || signal ? withSignals(options, own, signal) : options, this.site);
+    const enter = (one: AbortSignal): Promise<LockScope> =>
+      connection.enter(name, { ...options, signal: one }, this.site);
+    if (!own && !signal) return connection.enter(name, options, this.site);
+    const signals = [options.signal, own, signal].filter((one) => one !== undefined);
+    return signals.length > 1 ? withFirstOf(signals, enter) : enter(signals[0]!);
   }
 
   /** The module's defaults are known once the connection is. Two applications in one process may have different ones. */
@@ -197,11 +202,6 @@ export class LockedMethod {
 
 /** `this` may be anything; it is undefined for a method that was detached from its object. */
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-function withSignals(options: ResolvedLockOptions, ...signals: Array<AbortSignal | undefined>): ResolvedLockOptions {
-  const all = [options.signal, ...signals].filter((signal) => signal !== undefined);
-  return { ...options, signal: all.length > 1 ? AbortSignal.any(all) : all[0] };
-}
 
 function signalOfCall(
   signalOf: SignalOfArguments,
