@@ -11,7 +11,7 @@ import {
   resolveConnection,
 } from '../connection/resolve-connection.js';
 import { LockClient } from '../core/lock-client.js';
-import type { LockLog } from '../core/lock-log.js';
+import { guarded, type LockLog } from '../core/lock-log.js';
 import { readOptions } from '../core/options.js';
 import type { LockClientOptions } from './client.options.js';
 import { clientRefusals } from './client.messages.js';
@@ -40,7 +40,8 @@ function readClientOptions(options: LockClientOptions): ReadOptions {
   const { log = standardError, ...given } = readOptions('options', options, [...connectionOptionNames, 'log']);
   assertConnectionName(given.name);
   if (!isLog(log)) throw clientRefusals.noLog(log);
-  return { name: (given.name as string | undefined) ?? defaultConnection, log, resolved: resolveConnection(given) };
+  const { name = defaultConnection } = given as { name?: string };
+  return { name, log: guarded(log), resolved: resolveConnection(given) };
 }
 
 const isLog = (given: unknown): given is LockLog =>

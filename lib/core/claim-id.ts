@@ -43,9 +43,12 @@ export function callerSuffix(where: string | undefined, label?: string): string 
 
 const spanIds = /^[\da-f]{32}-[\da-f]{16}$/;
 
-/** The last part of a claim's id: the span of the caller that requested the lock. */
-export const traceSuffix = (trace: string | undefined): string =>
-  trace !== undefined && spanIds.test(trace) ? `:${trace}` : '';
+/**
+ * The last part of a claim's id: the span of the caller that requested the lock.
+ * @param trace as a subscriber of a channel has set it
+ */
+export const traceSuffix = (trace: unknown): string =>
+  typeof trace === 'string' && spanIds.test(trace) ? `:${trace}` : '';
 
 /** The origin of a claim, as far as its id contains it. */
 export interface ClaimOrigin {

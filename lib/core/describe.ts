@@ -39,6 +39,15 @@ export function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+/** What was thrown, for a log line. An error of the application may have getters of its own, and they may throw. */
+export function textOf(error: unknown, part: 'message' | 'stack' = 'message'): string {
+  try {
+    return error instanceof Error ? String(error[part] ?? error.message) : describe(error);
+  } catch {
+    return 'an error that cannot be read';
+  }
+}
+
 /** 'Did you mean …?' for a misspelt name, else the list of names. Also used for parameter names in templates. */
 export function suggestion(name: string, known: readonly string[]): string {
   const nearest = known

@@ -12,7 +12,7 @@ import {
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
 import { describeProcess } from './claim-id.js';
-import { describe, printable } from './describe.js';
+import { describe, printable, textOf } from './describe.js';
 
 /** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
@@ -194,6 +194,13 @@ export const losses = {
       'shutdown',
       'the application ended before the work did (shutdownTimeout). Let the work end on its signal, or raise shutdownTimeout.',
     ),
+} as const;
+
+/** A warning of the process, where the application's own log fails. */
+export const logLines = {
+  /** The log that was given to the module or the client threw or rejected. The locks go on; the line is in the warning. */
+  failed: (line: string, error: unknown) =>
+    `The log of the application has failed: ${textOf(error)}. Its line was: ${line}`,
 } as const;
 
 /** Log lines while the application closes. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { describe } from '../core/describe.js';
+import { describe, textOf } from '../core/describe.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { ResolvedLockOptions } from '../core/options.js';
@@ -156,7 +156,7 @@ export class Campaign {
       Promise.resolve(given).catch(() => undefined);
       problem = `it returned ${describe(given)}`;
     } catch (error) {
-      problem = `it threw ${error instanceof Error ? error.message : describe(error)}`;
+      problem = `it threw ${textOf(error)}`;
     }
     if (this.toldUnclear !== problem) this.host.log.error(lines.unclear(this.host.name, problem));
     this.toldUnclear = problem;
@@ -202,5 +202,11 @@ export class Campaign {
 }
 
 /** True for an error of work that ended because the signal aborted. */
-const isEndBy = (signal: AbortSignal, error: unknown): boolean =>
-  signal.aborted && (error === signal.reason || (Object(error) as Error).name === 'AbortError');
+function isEndBy(signal: AbortSignal, error: unknown): boolean {
+  try {
+    return signal.aborted && (error === signal.reason || (Object(error) as Error).name === 'AbortError');
+  } catch {
+    // A getter of the application's error.
+    return false;
+  }
+}

@@ -9,6 +9,7 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { LockClient } from '../core/lock-client.js';
+import { guarded } from '../core/lock-log.js';
 import { readOptions } from '../core/options.js';
 import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';
@@ -171,7 +172,7 @@ async function connect(
   application: ModulesContainer,
 ): Promise<LockConnection> {
   const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
-  const log = new Logger(RedisLockModule.name);
+  const log = guarded(new Logger(RedisLockModule.name));
   const backend = createBackend(options, log, await loadBackends(options));
   const client = new LockClient(
     backend,
@@ -190,6 +191,7 @@ function doctorFor(
   options: HiddenOptions,
 ): LockDoctor {
   const { strict, ignoreFindings } = options();
-  const log = new FindingLog(new Logger(RedisLockModule.name), ignoreFindings, (finding) => connection.found(finding));
+  const lines = guarded(new Logger(RedisLockModule.name));
+  const log = new FindingLog(lines, ignoreFindings, (finding) => connection.found(finding));
   return new LockDoctor(application, connection, host, config, log, strict);
 }

@@ -1,5 +1,6 @@
 import { type DynamicModule, type InjectionToken, Logger, Module, type Provider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { guarded } from '../core/lock-log.js';
 import { watchNesting } from '../nesting/nesting.watch.js';
 import { type HiddenOptions, hiddenOptionsToken, RedisLockModule } from '../module/redis-lock.module.js';
 import type { RedisLockModuleOptions } from '../module/redis-lock.options.js';
@@ -68,7 +69,7 @@ function connect(
   bed: LockTestBed,
   application: ModulesContainer,
 ): VirtualLockConnection {
-  const log = new Logger(RedisLockModule.name);
+  const log = guarded(new Logger(RedisLockModule.name));
   const nesting = watchNesting(application, name, options(), log);
   return connectionTo(bed, name, options(), log, nesting);
 }
