@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import { isReachable, type LockBackend } from './lock-backend.js';
 import type { LockHolderInfo } from './lock-info.js';
 import { onAbort } from './on-abort.js';
 import { refusals } from './refusals.js';
@@ -11,6 +12,7 @@ const longestPause = 1_000;
 /** What it needs from its client. */
 export interface FreeWaitsHost {
   readonly clock: Clock;
+  readonly backend: LockBackend;
   /** Rejects with the backend's errors. */
   holdersOf(name: string): Promise<readonly LockHolderInfo[]>;
 }
@@ -75,7 +77,8 @@ class FreeWatch {
   /** Looks that had an answer. */
   answers = 0;
   private pause = shortestPause;
-  private isLooking = false;
+  /** Since when the answer to a look is due. */
+  private askedAt: number | undefined;
   private stopTimer: (() => void) | undefined;
   /** As of the last look. */
   private holders: readonly LockHolderInfo[] = [];
@@ -90,18 +93,21 @@ class FreeWatch {
     this.callers.add(caller);
     this.pause = shortestPause;
     // The answer to a look under way may be older than this call: the next one follows at once.
-    if (!this.isLooking) void this.look();
+    if (this.askedAt === undefined) void this.look();
   }
 
   left(): void {
-    if (this.callers.size > 0 || this.isLooking) return;
+    if (this.callers.size > 0 || this.askedAt !== undefined) return;
     this.stopTimer?.();
     this.ended();
   }
 
   /** @param before the answers when the caller came */
   waitedTooLong(wait: number, before: number): Error {
-    if (this.answers === before) return refusals.silence(this.name, 'wait', wait);
+    const { clock, backend } = this.host;
+    const isOverdue = clock.now() - this.askedAt! >= backend.commandTimeout;
+    if (this.answers === before && (isOverdue || !isReachable(backend)))
+      return refusals.silence(this.name, 'wait', wait);
     return refusals.waitedTooLong(this.name, wait, this.rest, this.holders[0]);
   }
 
@@ -112,7 +118,7 @@ class FreeWatch {
 
   private async look(): Promise<void> {
     this.stopTimer?.();
-    this.isLooking = true;
+    this.askedAt = this.host.clock.now();
     const asking = [...this.callers];
     try {
       this.holders = await this.host.holdersOf(this.name);
@@ -124,7 +130,7 @@ class FreeWatch {
     } catch (error) {
       for (const caller of asking) caller.end({ reason: error as Error });
     }
-    this.isLooking = false;
+    this.askedAt = undefined;
     if (this.callers.size === 0) return this.left();
     if ([...this.callers].some((caller) => !asking.includes(caller))) return void this.look();
     const pause = Math.min(this.pause, (this.rest ?? 0) + 1);

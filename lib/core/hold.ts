@@ -189,8 +189,9 @@ export class Hold implements Renewable {
     const now = this.clock.now();
     const finding = this.worker?.finding;
     if (finding === 'lost') this.lose('revoked');
+    // After a blocked event loop both may be over: the earlier one is the reason.
+    else if (now >= this.endsAt && this.endsAt <= this.validUntil) this.lose('max-hold');
     else if (now >= this.validUntil) this.lose(finding ?? 'expired');
-    else if (now >= this.endsAt) this.lose('max-hold');
     else return Math.min(this.validUntil, this.endsAt) - now;
     return 0;
   }

@@ -8,7 +8,14 @@ import type { Clock } from './clock.js';
 import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
-import { exclusive, type LockBackend, type LockDemand, type PresentHolder, type ReleaseReply } from './lock-backend.js';
+import {
+  exclusive,
+  isReachable,
+  type LockBackend,
+  type LockDemand,
+  type PresentHolder,
+  type ReleaseReply,
+} from './lock-backend.js';
 import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
 import type { Observation } from './observation.js';
@@ -163,16 +170,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   queued(holder: PresentHolder | undefined): void {
     this.answers++;
     this.blockedBy(holder);
+    // They need no place among those that wait.
+    this.refuseImpatient();
     for (const caller of this.callers) {
+      if (!this.callers.has(caller)) continue;
       this.tellContended(caller);
       this.watch(caller);
-      try {
-        if (!caller.counted) this.count(caller);
-      } catch (error) {
-        this.leave(caller, error);
-      }
+      if (!caller.counted) this.makeRoomFor(caller);
     }
-    this.refuseImpatient();
   }
 
   contended(rest: number, holder: PresentHolder | undefined): void {
@@ -319,7 +324,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     );
   }
 
-  /** Tells contended from unavailable: the backend is silent when a reply is due for `commandTimeout`, or for all of the wait. */
+  /**
+   * Tells contended from unavailable: the backend is silent when a reply is due for `commandTimeout`, or for all of the wait while the
+   * connection is lost. A younger request is on its way.
+   */
   private tooLate(caller: Caller): LockError {
     const {
       waits,
@@ -329,7 +337,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     } = caller;
     const { commandTimeout } = this.host.backend;
     if (!waits) return refusals.silence(this.name, 'commandTimeout', commandTimeout, name);
-    const silent = !this.hold && (answersBefore === this.answers || this.claim!.silence >= commandTimeout);
+    const isLost = answersBefore === this.answers && !isReachable(this.host.backend);
+    const silent = !this.hold && (isLost || this.claim!.silence >= commandTimeout);
     if (silent) return refusals.silence(this.name, 'wait', wait, name);
     // Subscribers see the holder that the error names.
     this.tellContended(caller);
@@ -353,6 +362,17 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (caller.counted) this.host.countWaiting(this.name, -1);
     caller.stop();
     return true;
+  }
+
+  /** Counts a caller that was the first here until now. When too many wait, the one that came last is refused, not the first. */
+  private makeRoomFor(caller: Caller): void {
+    try {
+      this.count(caller);
+    } catch (error) {
+      const latest = this.callers.last!;
+      this.leave(latest, error);
+      if (latest !== caller) this.makeRoomFor(caller);
+    }
   }
 
   /** @throws LockQueueFullError */

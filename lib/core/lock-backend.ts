@@ -98,6 +98,10 @@ export interface LockBackend {
   close(): Promise<void>;
 }
 
+/** False while no call can succeed at any of its servers. */
+export const isReachable = (backend: LockBackend): boolean =>
+  [...(backend.availability?.() ?? [['', true] as const])].some(([, isAvailable]) => isAvailable);
+
 export interface BackendCapabilities {
   /** First come, first served over all clients. A pushed grant is provisional, and its claim keeps its place when the grant lapses. */
   readonly fifo: boolean;

@@ -124,7 +124,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       isOwn: (handle) => LockHandle.isOf(handle, this),
     });
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
-    this.freeWaits = new FreeWaits({ clock, holdersOf: (name) => this.views.holdersOf(name) });
+    this.freeWaits = new FreeWaits({ clock, backend, holdersOf: (name) => this.views.holdersOf(name) });
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */

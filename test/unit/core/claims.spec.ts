@@ -253,6 +253,21 @@ describe('a first acquire', () => {
     expect(v.backend.log).toEqual(['acquire b', 'acquire a', 'release a', 'release b']);
     expect(v.clock.pending).toBe(0);
   });
+
+  it('with the reply to wait, while too many callers wait behind it, keeps its place: the last of them is refused', async () => {
+    const v = new VirtualClient({ maxWaiters: 2 });
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    const callers = Array.from({ length: 5 }, () => watch(v.acquire('a')));
+    v.letWait();
+    answer.resolve({ status: 'queued', askAt: v.clock.now() + 5_000 });
+    await settled();
+    expect(callers.map(({ state }) => state)).toEqual(['pending', 'pending', 'rejected', 'rejected', 'rejected']);
+    expect(callers.slice(2)).toMatchObject(Array(3).fill({ reason: { code: 'LOCK_QUEUE_FULL' } }));
+    expect(v.client.counts.waiting).toBe(2);
+    await v.client.shutdown(0);
+    expect(v.client.counts.waiting).toBe(0);
+  });
 });
 
 describe('a pushed grant', () => {
@@ -455,13 +470,23 @@ describe('a caller whose wait is over', () => {
     expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
   });
 
-  it('and that got no reply during it gets LOCK_UNAVAILABLE, even if the wait was short', async () => {
+  it('while the first acquire of its process is on its way gets LOCK_WAIT_TIMEOUT', async () => {
     const v = new VirtualClient();
     v.backend.onAcquire = () => deferred<AcquireReply>().promise;
     const [first, second] = [watch(v.acquire('a', { wait: 1_000 })), watch(v.acquire('a', { wait: 5 }))];
     await v.clock.advance(5);
     expect(first.state).toBe('pending');
-    expect(second.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
+    expect(second.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', holder: undefined, retryAfter: undefined });
+  });
+
+  it('while the connection is lost gets LOCK_UNAVAILABLE, even if the wait was short', async () => {
+    const v = new VirtualClient();
+    v.backend.onAcquire = () => deferred<AcquireReply>().promise;
+    watch(v.acquire('a', { wait: 1_000 }));
+    const waiting = watch(v.acquire('a', { wait: 5 }));
+    Object.assign(v.backend, { availability: () => [['a server', false]] });
+    await v.clock.advance(5);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
   });
 
   it('after a reply to its process came during its wait gets LOCK_WAIT_TIMEOUT', async () => {
@@ -527,6 +552,18 @@ describe('callers with a single try', () => {
     v.push();
     await settled();
     expect(waiting.state).toBe('resolved');
+  });
+
+  it('behind an acquire that has to wait are contended, however many callers may wait', async () => {
+    const v = new VirtualClient({ maxWaiters: 1 });
+    const answer = deferred<AcquireReply>();
+    v.backend.onAcquire = () => answer.promise;
+    const waiting = watch(v.acquire('a', { wait: '1m' }));
+    const tries = Array.from({ length: 3 }, () => watch(v.acquire('a', oneTry)));
+    answer.resolve({ status: 'queued', askAt: v.clock.now() + 5_000 });
+    await settled();
+    expect(waiting.state).toBe('pending');
+    expect(tries).toMatchObject(Array(3).fill({ reason: { code: 'LOCK_CONTENDED' } }));
   });
 
   it('behind an acquire without a reply get LOCK_UNAVAILABLE within `commandTimeout`', async () => {

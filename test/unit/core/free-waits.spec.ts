@@ -176,6 +176,18 @@ describe('a wait until a lock is free', () => {
     expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 
+  it('rejects with LOCK_WAIT_TIMEOUT while the first look is on its way, unless the connection is lost', async () => {
+    const v = new Waiter();
+    v.look = () => new Promise(() => undefined);
+    const waiting = watch(v.wait({ wait: 5 }));
+    await v.clock.advance(5);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', holder: undefined });
+    Object.assign(v.backend, { availability: () => [['a server', false]] });
+    const cutOff = watch(v.wait({ wait: 5 }));
+    await v.clock.advance(5);
+    expect(cutOff.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  });
+
   it('with `wait: 0` rejects after one look', async () => {
     const v = new Waiter();
     v.hold();

@@ -88,6 +88,19 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('ends by whichever came first, its lease or maxHold, when a blocked event loop sees both too late', async () => {
+    for (const [maxHold, reason] of [
+      ['5s', 'max-hold'],
+      ['15s', 'expired'],
+    ] as const) {
+      const { clock, ...v } = world();
+      const lock = await v.acquire('a', { lease: '10s', renew: true, maxHold });
+      clock.stall(60_000);
+      expect(lock.isHeld).toBe(false);
+      expect(lock.signal.reason).toMatchObject({ reason });
+    }
+  });
+
   it('of a fixed lease can be extended with renew(), never shortened, and is not renewed by itself', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
