@@ -88,7 +88,7 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends by whichever came first, its lease or maxHold, when a blocked event loop sees both too late', async () => {
+  it('ends for the earlier reason, its lease or maxHold, when a blocked event loop sees both too late', async () => {
     for (const [maxHold, reason] of [
       ['5s', 'max-hold'],
       ['15s', 'expired'],
