@@ -285,9 +285,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (this.hold !== hold) return;
     // At `maxHold` the lock expires instead of being released: the work that hangs has the rest of the lease to stop. After any other loss
     // it is released, since a renewal under way may have extended the lease at the backend. `minHold` also counts for work that the
-    // shutdown cut off.
+    // shutdown or `maxHold` cut off.
     const { reason } = hold.lost!;
     if (reason !== 'max-hold') void hold.claim.release(reason === 'shutdown' ? hold.keepUntil : 0);
+    else if (hold.keepUntil > hold.validUntil) void hold.claim.release(hold.keepUntil);
     this.next();
   }
 

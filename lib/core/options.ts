@@ -63,7 +63,7 @@ export interface LockTerms {
   /**
    * The shortest time from the grant during which no other caller gets the lock, even if the work ends sooner. The backend enforces the
    * rest of it: the call returns, the process may end. So a job that all processes start at about the same time runs once.
-   * Longer work is not delayed by it. After a crash the lease applies.
+   * Longer work is not delayed by it. After a crash the lease applies. A lease that is not renewed must not be shorter.
    * @default 0: the lock is free as soon as the work is done
    */
   minHold?: Duration | undefined;
@@ -232,6 +232,10 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     permits: demand.permits,
     limit: demand.limit,
   };
+  // As it is declared, a method without a lease of its own does not know the module's yet.
+  const isKnown = lease !== undefined || defaults !== lockDefaults;
+  if (isKnown && !resolved.renew && resolved.minHold > resolved.lease)
+    throw inputRefusals.leaseWithinMinHold(resolved.minHold, resolved.lease);
   return label === undefined ? resolved : withLabel(resolved, textOf('label', label, longestLabel));
 }
 

@@ -294,6 +294,12 @@ export const inputRefusals = {
   tooManyPermits: (permits: number, limit: number) =>
     wrong(`permits: ${permits} given, there are ${limit} in all (option limit). Request fewer, or raise limit.`),
 
+  /** Work that is longer than the lease would free the lock before `minHold` is over. */
+  leaseWithinMinHold: (minHold: number, lease: number) =>
+    wrong(
+      `minHold: ${minHold} ms given, and the lease of ${lease} ms is not renewed: work that is longer would free the lock too soon. Give a longer lease, or renew: true.`,
+    ),
+
   /** The empty string, a longer text, or another type. */
   noText: (option: string, given: unknown, longest: number) =>
     wrong(`${option}: ${describe(given)} given, a text of 1 to ${longest} characters expected.`),

@@ -18,8 +18,28 @@ export interface CampaignHost {
   readonly clock: Clock;
   readonly log: LockLog;
   acquire(options: ResolvedLockOptions): Promise<LockHandle>;
+  /** Of all campaigns of this election. */
+  readonly pace: Pace;
   /** A term of this campaign begins, or has ended and its lock is released. */
   turned(): void;
+}
+
+/**
+ * The pauses between the attempts of one process for one election. A campaign that is stopped and begun again in a loop must not be faster
+ * than one that fails again and again.
+ */
+export class Pace {
+  /** Attempts in a row that were short: failed, stopped, or with a term that ended early. */
+  private shortAttempts = 0;
+  /** `Clock.now()` from which the next one may begin. */
+  notBefore = Number.NEGATIVE_INFINITY;
+
+  /** @param wasStopped by the application, which may begin another campaign at once, one time */
+  attempted(begunAt: number, now: number, wasStopped: boolean): void {
+    if (now - begunAt >= longestPause) this.shortAttempts = 0;
+    const most = Math.min(longestPause, firstPause * 2 ** this.shortAttempts++);
+    if (!wasStopped || this.shortAttempts > 1) this.notBefore = now + (most * (1 + Math.random())) / 2;
+  }
 }
 
 /**
@@ -31,8 +51,6 @@ export class Campaign {
   term: Term | undefined;
   private attempt: AbortController | undefined;
   private isStopped = false;
-  /** Attempts in a row that were short: failed, or with a term that ended early. */
-  private shortAttempts = 0;
   private endPause: (() => void) | undefined;
   private endChecks: (() => void) | undefined;
   private endLingering: (() => void) | undefined;
@@ -50,20 +68,18 @@ export class Campaign {
 
   /** Settles when the campaign was stopped and its last work has settled. Never rejects. */
   async run(): Promise<void> {
-    const { clock } = this.host;
+    const { clock, pace } = this.host;
     while (!this.isStopped) {
-      if (!this.isFit()) {
-        await this.pause(fitnessCheck);
+      const rest = pace.notBefore - clock.now();
+      if (rest > 0 || !this.isFit()) {
+        await this.pause(rest > 0 ? rest : fitnessCheck);
         continue;
       }
       // By `candidate`.
       if (this.isStopped) return;
       const begunAt = clock.now();
       await this.stand();
-      if (this.isStopped) return;
-      if (clock.now() - begunAt >= longestPause) this.shortAttempts = 0;
-      const most = Math.min(longestPause, firstPause * 2 ** this.shortAttempts++);
-      await this.pause((most * (1 + Math.random())) / 2);
+      pace.attempted(begunAt, clock.now(), this.isStopped);
     }
   }
 

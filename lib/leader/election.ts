@@ -11,7 +11,7 @@ import { onAbort } from '../core/on-abort.js';
 import { abortSignal, readOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { inRoot } from '../core/root-context.js';
 import { located } from '../errors/configuration.js';
-import { Campaign, type CampaignHost } from './campaign.js';
+import { Campaign, type CampaignHost, Pace } from './campaign.js';
 import { electionRefusals as refusals, stepDowns } from './leader.messages.js';
 import { LeaderWatch, type LeaderWatchHost } from './leader-watch.js';
 import type { CampaignOptions, Election, Leadership, ObserveOptions } from './leadership.js';
@@ -48,6 +48,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   terms: ResolvedLockOptions | undefined;
   /** Those whose callers wait for the next leader. */
   readonly watches = new Set<LeaderWatch>();
+  readonly pace = new Pace();
   /** Terms of this process that have begun or ended. */
   turns = 0;
   /** Hidden from loggers: behind it are passwords. */

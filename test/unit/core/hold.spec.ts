@@ -88,6 +88,16 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('that ends at maxHold before its minHold is over keeps the lock from others until then', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: '10s', renew: true, maxHold: '1s', minHold: '1m' });
+    const end = clock.now() + 60_000;
+    await clock.advance(1_000);
+    expect(lock.signal.reason).toMatchObject({ reason: 'max-hold' });
+    expect(backend.released).toEqual([expect.objectContaining({ keepUntil: end })]);
+    expect(clock.pending).toBe(0);
+  });
+
   it('ends for the earlier reason, its lease or maxHold, when a blocked event loop sees both too late', async () => {
     for (const [maxHold, reason] of [
       ['5s', 'max-hold'],

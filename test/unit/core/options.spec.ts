@@ -15,6 +15,32 @@ const refusal = (start: string, about = '') =>
     message: expect.stringMatching(new RegExp(`^${start}.*${about}`, 's')),
   });
 
+describe('a fixed lease that is shorter than minHold', () => {
+  it.each([
+    { lease: '1s', minHold: '5s' },
+    { lease: '1s', minHold: '5s', renew: false },
+    { lease: 4_999, minHold: 5_000, limit: 5 },
+  ] as const)('is refused, since longer work would free the lock before minHold is over: %j', (options) => {
+    expect(() => resolve(options)).toThrow(refusal('minHold: 5000 ms given'));
+  });
+
+  it('is refused as well when it is the lease of the module, which a decorator does not know yet', () => {
+    const options = { renew: false, minHold: '40s' } as const;
+    expect(resolve(options).minHold).toBe(40_000);
+    expect(resolveOptions(options, resolveDefaults({ lease: '1m' })).minHold).toBe(40_000);
+    expect(() => resolveOptions(options, resolveDefaults({ lease: '10s' }))).toThrow(
+      refusal('minHold: 40000 ms given'),
+    );
+  });
+
+  it.each([{ lease: '5s', minHold: '5s' }, { lease: '1s', minHold: '5s', renew: true }, { minHold: '1h' }])(
+    'is nothing of these: %j',
+    (options) => {
+      expect(resolve(options).minHold).toBeGreaterThanOrEqual(5_000);
+    },
+  );
+});
+
 describe('the options of a call', () => {
   it('have defaults', () => {
     expect(resolve(undefined)).toBe(lockDefaults);

@@ -219,6 +219,29 @@ describe('an election', () => {
     expect(calls).toBeGreaterThanOrEqual(10);
   });
 
+  it('begins anew at once when the application withdraws it, and with pauses when that happens in a loop', async () => {
+    const { clock, ...place } = new Constituency();
+    const a = new Candidate({ clock, ...place });
+    const begun: number[] = [];
+    const loop = async (): Promise<void> => {
+      while (clock.now() < 300_000) {
+        const withdrawn = new AbortController();
+        const lead = async (): Promise<void> => {
+          begun.push(clock.now());
+          withdrawn.abort();
+        };
+        await a.election.campaign(lead, { signal: withdrawn.signal });
+      }
+    };
+    void loop();
+    await clock.advance('5m');
+    expect(begun.slice(0, 2)).toEqual([0, 0]);
+    const pauses = begun.slice(2).map((at, index) => at - begun[index + 1]!);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(1_000);
+    expect(Math.min(...pauses.slice(5))).toBeGreaterThanOrEqual(15_000);
+    expect(a.backend.requests).toBeLessThan(100);
+  });
+
   it('tries on with pauses while Redis is unavailable, and tells it once', async () => {
     const place = new Constituency();
     const { clock, server } = place;

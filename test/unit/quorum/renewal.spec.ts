@@ -174,7 +174,7 @@ describe('a release', () => {
     ] as const) {
       quorum = new VirtualQuorum(3);
       const [client, other] = [await quorum.join(), await quorum.join()];
-      const lock = await quorum.clock.until(client.acquire(name, { minHold: '5s', lease: '2s' }));
+      const lock = await quorum.clock.until(client.acquire(name, { minHold: '5s', lease: '2s', renew: true }));
       await quorum.clock.advance(1);
       for (const { nodes } of [client, other]) nodes[before]!.fault = 'dead';
       await quorum.clock.until(lock.release());
