@@ -2,22 +2,31 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endings } from './cli.messages.js';
+import { endings as errors } from './cli.messages.js';
 import { exitCode } from './exit-codes.js';
+import { type ProcessEntry, processTable } from './process-table.js';
 
-/** Milliseconds between two looks whether a group has ended. */
+/** Milliseconds between two looks whether all have ended. */
 const lookPause = 20;
-/** How long (ms) a killed group may take. In a container without an init process, dead members may stay for ever. */
+/** How long (ms) killed processes may take. Those of another user, or in the middle of a call of the kernel, may stay for ever. */
 const longestDying = 1_000;
+
+/** They ask a program to end. */
+const endings = new Set<NodeJS.Signals>(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']);
 
 /**
  * A command and all processes that it starts: a session and process group of their own. Signals of the terminal reach only this program,
- * which passes them on, and one call ends all of them. The command can still read the terminal: its group is no background group there.
+ * which passes them on. The command can still read the terminal: its group is no background group there.
+ *
+ * A member may have made a group of its own, as `timeout` and a shell after `set -m` do, but keeps the session. It may have made a session as
+ * well: then it is found by its parents, for as long as they live, and is a member from there on.
  */
 export class ChildGroup {
   /** When the command itself has ended. */
   readonly exited: Promise<number>;
   private readonly id: number;
+  /** Where those were found that have left the session, or the group where no session is known: when they were started, by their numbers. */
+  private known = new Map<number, string>();
 
   private constructor(child: ChildProcess) {
     this.id = child.pid!;
@@ -33,47 +42,86 @@ export class ChildGroup {
     const child = spawn(command, args, { stdio: 'inherit', detached: true, env });
     if (child.pid !== undefined) return new ChildGroup(child);
     const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];
-    throw endings.noProgram(command, error.code ?? error.message, error.code === 'ENOENT');
+    throw errors.noProgram(command, error.code ?? error.message, error.code === 'ENOENT');
   }
 
-  /** True while one of its processes lives. */
-  get exists(): boolean {
-    return this.send(0);
-  }
-
-  /** To all its processes. @returns false when there is none any more */
-  send(signal: NodeJS.Signals | 0): boolean {
-    try {
-      process.kill(-this.id, signal);
-      return true;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  /** To all its processes. One that stands still would get it only when it goes on. @returns false when none lives */
+  send(signal: NodeJS.Signals): boolean {
+    const groups = new Set(this.look().map(({ group }) => group));
+    // A whole group at once: a process that is just being started gets it as well.
+    for (const group of groups) {
+      signalGroup(group, signal);
+      if (endings.has(signal)) signalGroup(group, 'SIGCONT');
     }
+    return groups.size > 0;
   }
 
-  /** A stopped process, too, gets a chance to end by itself. */
-  terminate(): void {
-    this.send('SIGTERM');
-    this.send('SIGCONT');
-  }
-
-  /** Settles when all its processes have ended. */
-  async gone(): Promise<void> {
+  /** Settles when all its processes have ended. @returns those that SIGKILL has not ended */
+  async gone(): Promise<readonly number[]> {
     await this.exited;
-    while (this.exists && !this.isOverdue) await sleep(lookPause);
+    let left = this.look();
+    while (left.length > 0 && !this.isOverdue) {
+      await sleep(lookPause);
+      // One may have been started in a group of its own after the last look.
+      if (this.killedAt !== Number.POSITIVE_INFINITY) this.send('SIGKILL');
+      left = this.look();
+    }
     process.off('exit', this.onExit);
+    return left.map(({ pid }) => pid);
   }
 
   private killedAt = Number.POSITIVE_INFINITY;
   /** When an error ends this program, the command does not go on without its lock. */
   private readonly onExit = (): void => void this.send('SIGKILL');
 
-  kill(): void {
+  /** @returns false when none lives */
+  kill(): boolean {
     this.killedAt = performance.now();
-    this.send('SIGKILL');
+    return this.send('SIGKILL');
   }
 
   private get isOverdue(): boolean {
     return performance.now() > this.killedAt + longestDying;
   }
+
+  private look(): Array<Pick<ProcessEntry, 'pid' | 'group'>> {
+    const found = membersIn(processTable(), this.id, this.known);
+    this.known = new Map(found.map(({ pid, startedAt }) => [pid, startedAt]));
+    // It exists, but this user may not see it, or there is no table.
+    if (!found.some(({ group }) => group === this.id) && signalGroup(this.id, 0))
+      return [{ pid: this.id, group: this.id }];
+    return found.filter(({ isDead }) => !isDead);
+  }
+}
+
+/** @returns false when there is no such group */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/** @param id of the session and its first group  @param known start of former members, by their numbers */
+function membersIn(table: readonly ProcessEntry[], id: number, known: ReadonlyMap<number, string>): ProcessEntry[] {
+  const members = new Map<number, ProcessEntry>();
+  // Only members can be in a session or group that a member has made.
+  const sessions = new Set([id]);
+  const groups = new Set([id]);
+  let before: number;
+  do {
+    before = members.size;
+    for (const entry of table) {
+      const { pid, parent, group, session, startedAt } = entry;
+      if (members.has(pid)) continue;
+      if (!sessions.has(session) && !groups.has(group) && !members.has(parent) && known.get(pid) !== startedAt)
+        continue;
+      members.set(pid, entry);
+      groups.add(group);
+      if (session > 0) sessions.add(session);
+    }
+  } while (members.size > before);
+  return [...members.values()];
 }

@@ -123,6 +123,10 @@ export const runLines = {
   /** It is killed. */
   killing: (names: string) => `Lock ${names}: the command has not ended in time and gets SIGKILL.`,
 
+  /** Of another user, as with sudo, or in the middle of a call of the kernel. */
+  undying: (names: string, processes: string) =>
+    `Lock ${names}: SIGKILL does not end a part of the command, which works on without the lock: ${processes}.`,
+
   /** What the command has left behind. */
-  leftovers: () => 'The command has ended and left processes in its group: they get SIGTERM, then SIGKILL.',
+  leftovers: () => 'The command has ended and left processes behind: they get SIGTERM, then SIGKILL.',
 } as const;

@@ -4,6 +4,7 @@ import { type Arguments, commandNames, type CommandName, readArguments } from '.
 import { endings, usageErrors } from './cli.messages.js';
 import { doctor } from './doctor.js';
 import { CliError, exitCode } from './exit-codes.js';
+import { isHangUpIgnored } from './hang-up.js';
 import { inspect, ls } from './list.js';
 import { endQuietlyWithReader, print, say } from './output.js';
 import { release } from './release.js';
@@ -53,6 +54,8 @@ function codeOf(error: LockError): number {
 }
 
 endQuietlyWithReader();
+// Node has taken it up again.
+if (isHangUpIgnored()) process.on('SIGHUP', () => undefined);
 main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
   (error: unknown) => {

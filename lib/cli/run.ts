@@ -8,6 +8,7 @@ import { ChildGroup } from './child-group.js';
 import { usageErrors as errors } from './cli.messages.js';
 import { connect, textOf } from './connect.js';
 import { exitCode } from './exit-codes.js';
+import { isHangUpIgnored } from './hang-up.js';
 import { say } from './output.js';
 import { Supervision } from './supervision.js';
 import { usageOf } from './usage.js';
@@ -17,7 +18,7 @@ const defaultGrace = 5_000;
 const leastGrace = 100;
 const defaultLease = 30_000;
 /** Each of them would end this program, and leave the command without a lock. */
-const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+const fatal = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 /** `flock` for a fleet. */
 export async function run(given: Arguments): Promise<number> {
@@ -103,9 +104,11 @@ class Interrupts implements Disposable {
   private readonly waiting = new AbortController();
   private group: ChildGroup | undefined;
   private first: NodeJS.Signals | undefined;
+  /** A signal that was ignored when this program was started stays ignored. */
+  private readonly forwarded = fatal.filter((signal) => signal !== 'SIGHUP' || !isHangUpIgnored());
 
   constructor() {
-    for (const signal of forwarded) process.on(signal, this.on);
+    for (const signal of this.forwarded) process.on(signal, this.on);
     // Ctrl-Z: a program that stands still cannot renew.
     process.on('SIGTSTP', this.ignore);
   }
@@ -127,7 +130,7 @@ class Interrupts implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const signal of forwarded) process.off(signal, this.on);
+    for (const signal of this.forwarded) process.off(signal, this.on);
     process.off('SIGTSTP', this.ignore);
   }
 

@@ -7,7 +7,7 @@ import { exitCode } from './exit-codes.js';
 import { say } from './output.js';
 
 /**
- * Ends a group of processes before its lock can be another's. The certain end of the lock is known at each moment: SIGTERM comes `grace`
+ * Ends a command with all its processes before its lock can be another's. The certain end of the lock is known at each moment: SIGTERM comes `grace`
  * before it, and SIGKILL while a fifth of `grace` is left.
  */
 export class Supervision {
@@ -25,19 +25,19 @@ export class Supervision {
     this.names = lock.keys.map(printable).join(', ');
   }
 
-  /** Settles when no process of the group is left, with the exit code for all of it. */
+  /** Settles when no process of the command is left, with the exit code for all of it. */
   async end(): Promise<number> {
     const { lock, group } = this;
     lock.signal.addEventListener('abort', this.look);
     this.look();
     const code = await group.exited;
-    // Work outside of the lock: what is left of the group would go on after the release.
-    if (group.exists && !this.isLost) {
-      group.terminate();
+    // Work outside of the lock: what is left of the command would go on after the release.
+    if (!this.isLost && group.send('SIGTERM')) {
       say(lines.leftovers());
       this.killIn(Math.min(this.grace, lock.remaining) - this.margin);
     }
-    await group.gone();
+    const left = await group.gone();
+    if (left.length > 0) say(lines.undying(this.names, left.join(', ')));
     lock.signal.removeEventListener('abort', this.look);
     clearTimeout(this.timer);
     clearTimeout(this.killTimer);
@@ -66,7 +66,7 @@ export class Supervision {
     // has ended, as while this program stood still, leaves no time.
     const rest = why === 'revoked' ? grace - margin : left - margin;
     if (rest > 0) {
-      group.terminate();
+      group.send('SIGTERM');
       say(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
     }
     this.killIn(rest);
@@ -74,9 +74,7 @@ export class Supervision {
 
   private killIn(milliseconds: number): void {
     const kill = (): void => {
-      if (!this.group.exists) return;
-      this.group.kill();
-      say(lines.killing(this.names));
+      if (this.group.kill()) say(lines.killing(this.names));
     };
     if (milliseconds > 0) this.killTimer = setTimeout(kill, milliseconds);
     else kill();

@@ -207,7 +207,7 @@ describe('run', () => {
     expect(await first.exited).toBe(4);
     expect(await second.exited).toBe(0);
     expect(record().at(-1)).toBe('next');
-    expect(first.errors).toContain('left processes in its group');
+    expect(first.errors).toContain('left processes behind');
   });
 
   it('gives the command its name and tokens, and no ticket; and returns its exit code', async () => {

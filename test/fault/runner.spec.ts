@@ -109,6 +109,43 @@ describe('run', () => {
     expect(first.errors).not.toContain('gets SIGKILL.');
   });
 
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
+    'passes %s to a command that stands still, which goes on to end by it',
+    async (signal) => {
+      const stopped = `trap 'echo farewell >> ${file}; exit 3' TERM INT HUP QUIT; echo $$; kill -STOP $$; while :; do sleep 0.02; done`;
+      await using first = new CliProcess(['run', name, '--', 'sh', '-c', stopped], { redis: server.url });
+      const [, child] = await first.says(/^(\d+)\n/);
+      while (!readFileSync(`/proc/${child}/stat`, 'utf8').includes(') T '));
+      first.send(signal);
+      expect(await first.exited).toBe(3);
+      expect(record()).toEqual(['farewell']);
+    },
+  );
+
+  const inShell = (command: string): string[] => ['bash', '-c', command];
+  const inTerminal = (command: string): string[] => ['script', '-qec', command, '/dev/null'];
+  it.each([
+    ['under nohup', (itself: string) => inShell(`nohup ${itself}`)],
+    [
+      'under nohup in a terminal, by a shell that names no program',
+      (itself) => inTerminal(`env -u _ nohup ${itself} 2>&1 | cat`),
+    ],
+    ['below a shell that ignores it', (itself) => inShell(`trap '' HUP; ${itself}; exit $?`)],
+  ] as Array<[string, (itself: string) => string[]]>)(
+    'goes on after SIGHUP %s, and so does its command',
+    async (_how, shell) => {
+      const command = `trap 'echo ended; exit 9' USR1; echo $PPID; while :; do sleep 0.02; done`;
+      await using first = new CliProcess(['run', name, '--', 'sh', '-c', command], {
+        redis: server.url,
+        inTerminal: (itself) => shell(itself.replace('exec ', '')),
+      });
+      const runner = Number((await first.says(/(\d+)\r?\n/))[1]);
+      process.kill(runner, 'SIGHUP');
+      process.kill(runner, 'SIGUSR1');
+      await first.says(/ended/);
+    },
+  );
+
   it('does not start the command when a signal comes between the grant and the start', async () => {
     await using proxy = await TcpProxy.to(server.port);
     await using locks = createLockClient({ redis: server.url, shutdownTimeout: 0 });
