@@ -17,3 +17,12 @@ export function recordWaits(histogram: Histogram): () => void {
   return () => void unsubscribe(channel, onEnd as ChannelListener);
 }
 // #endregion
+
+// #region names
+import type { RedisLockInstrumentationConfig } from 'nestjs-redis-lock/otel';
+
+export const labels: RedisLockInstrumentationConfig = {
+  // The part before the first colon is never a value in this application.
+  name: (key, { name }) => (name === '*' && key.includes(':') ? `${key.split(':')[0]}:*` : name),
+};
+// #endregion

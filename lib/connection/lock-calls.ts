@@ -177,7 +177,8 @@ export abstract class LockCalls {
   }
 
   /**
-   * The election of this name: one process of all leads. Its candidates stand in line for the lock of the same name.
+   * The election of this name: one process of all leads. Its candidates stand in line for the lock of the same name,
+   * which is its name in metrics, too: build a name with values by `lockName`.
    * @throws LockConfigurationError for a wrong name.
    */
   election(name: string): Election {

@@ -4,6 +4,7 @@ import type { Hold } from './hold.js';
 import type { LocalQueue } from './local-queue.js';
 import { type FlowNode, handlesOf } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
+import { anyName, kindOfName } from './name-kind.js';
 import { setImmediate } from '../platform.js';
 import type { Observation } from './observation.js';
 
@@ -60,7 +61,7 @@ class Largest<T> {
 /** What callers of this process wait for. */
 export interface LiveWaits {
   readonly contended: Listed<WaitedForLock>;
-  /** Callers that wait, by the name for metrics. */
+  /** Callers that wait, by the kind of the name. */
   readonly callers: ReadonlyMap<string, number>;
 }
 
@@ -84,7 +85,9 @@ export class LiveLocks {
       if (!found) return;
       const { count, first, nested, holder } = found;
       const subject = host.observation.subjectOf(queue.name, first.options);
-      callers.set(subject.name, (callers.get(subject.name) ?? 0) + count);
+      // Operators see the name itself as well.
+      const kind = subject.name === anyName ? kindOfName(subject.key) : subject.name;
+      callers.set(kind, (callers.get(kind) ?? 0) + count);
       const longest = Math.floor(now - first.calledAt);
       const inside = this.keysOf(nested?.around);
       const lock = { ...partyOf(subject), callers: count, longest, holder, inside };

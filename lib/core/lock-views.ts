@@ -12,7 +12,7 @@ import {
 } from './lock-info.js';
 import type { LockLog } from './lock-log.js';
 import { assertLockName } from './lock-key.js';
-import { kindOfName } from './name-kind.js';
+import { labelOf } from './name-kind.js';
 import { readOptions, textOf, wholeNumber } from './options.js';
 import { viewLines, viewRefusals as refusals } from './views.messages.js';
 
@@ -113,7 +113,7 @@ export class LockViews {
       const by = originOf(id);
       channels.forceReleased.publish({
         key: name,
-        name: kindOfName(name),
+        name: labelOf(name),
         connection: this.host.connection,
         kind: snapshot.kind!,
         where: undefined,

@@ -13,7 +13,7 @@ import type { LocalQueue } from './local-queue.js';
 import type { OwnElection } from './lock-client.js';
 import type { LockBackend } from './lock-backend.js';
 import { LockHandle } from './lock-handle.js';
-import { kindOfName, kindOfTemplate } from './name-kind.js';
+import { labelOf } from './name-kind.js';
 import type { ResolvedLockOptions } from './options.js';
 import { inRoot } from './root-context.js';
 
@@ -75,7 +75,7 @@ export class Observation implements LiveConnection {
   }
 
   subjectOf(key: string, { templates, kind, where, label }: ResolvedLockOptions): LockSubject {
-    return { key, name: metricNameOf(key, templates), connection: this.connection, kind, where, label };
+    return { key, name: labelOf(key, templates), connection: this.connection, kind, where, label };
   }
 
   /** Follows one request to its end. @param join asks for the lock */
@@ -197,13 +197,6 @@ export class Observation implements LiveConnection {
     const { name, fencingToken, lease, options } = hold;
     channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease, provisional });
   }
-}
-
-/** The template that makes this key, else the kind of the key. */
-function metricNameOf(key: string, templates: readonly string[] | undefined): string {
-  if (templates?.length === 1) return templates[0]!;
-  const kind = kindOfName(key);
-  return templates?.find((template) => kindOfTemplate(template) === kind) ?? kind;
 }
 
 function outcomeOf(error: unknown, { signal, wait, tryFor = 0 }: CallOptions): LockAcquireOutcome {

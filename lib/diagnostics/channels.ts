@@ -5,7 +5,10 @@ import { channel, tracingChannel } from '../platform.js';
 export interface LockSubject {
   /** May contain text of users, and has any number of values: no label for a metric. */
   readonly key: string;
-  /** A label for metrics: the template of the decorator; for other calls the key with `*` in place of its values. */
+  /**
+   * A label for metrics, without values: the template of the decorator, or the text of `lockName` with `*` in place of its values. `*` for
+   * a name that no such text makes. An election has its name.
+   */
   readonly name: string;
   /** The name of the module's connection. */
   readonly connection: string;

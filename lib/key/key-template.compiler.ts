@@ -1,5 +1,6 @@
 import { describe } from '../core/describe.js';
 import { assertLockName } from '../core/lock-key.js';
+import { knowTemplate } from '../core/name-kind.js';
 import type { Parameter } from './method-shape.reader.js';
 import { templateRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
@@ -26,6 +27,7 @@ export function compileTemplate(
     written.filter((name) => !placeholders.some(({ root }) => root === name)),
   );
   const bindings = placeholders.map((placeholder) => bindPlaceholder(placeholder, parameters));
+  knowTemplate(template, literals);
   if (bindings.length === 0) return () => template;
   return (args) => {
     let name = literals[0]!;

@@ -1,4 +1,5 @@
 import { assertLockName } from '../core/lock-key.js';
+import { knowTexts } from '../core/name-kind.js';
 import { nameRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
 
@@ -33,5 +34,6 @@ function checkText(text: unknown): void {
     if (mark) throw refusals.strayMark(mark[0]);
     if (index > 0 && index < text.length - 1 && !part.includes(':')) throw refusals.adjoining(part);
   });
+  knowTexts(text as string[]);
   checked.add(text as string[]);
 }

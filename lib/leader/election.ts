@@ -7,6 +7,7 @@ import type { LockHandle } from '../core/lock-handle.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { SeenHolder } from '../core/lock-views.js';
+import { electionLabelOf } from '../core/name-kind.js';
 import { onAbort } from '../core/on-abort.js';
 import { abortSignal, readOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { inRoot } from '../core/root-context.js';
@@ -201,7 +202,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     const caller = where === undefined ? {} : { where, callerSuffix: callerSuffix(where) };
     return {
       signal: signal === undefined ? undefined : abortSignal(signal),
-      terms: { ...resolved, ...caller, templates: [this.name], isElection: true },
+      terms: { ...resolved, ...caller, templates: [electionLabelOf(this.name)], isElection: true },
       hooks,
     };
   }

@@ -7,7 +7,7 @@ export type LockAttributes = Readonly<Record<string, string>>;
 export interface LockLabelOptions {
   /**
    * Makes the name of a lock in metrics and traces. After 200 names in a process, further ones are `other` in metrics.
-   * @default the template of the decorator; for other calls the key with `*` in place of its values
+   * @default the template of the decorator, or the text of `lockName` with `*` in place of its values; `*` for any other text
    */
   name?: ((key: string, lock: LockSubject) => string) | undefined;
   /**
@@ -87,5 +87,8 @@ export class LockLabels {
 export function errorTypeOf(error: unknown): string {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
   if (typeof code === 'string' && code.startsWith('LOCK_')) return code;
-  return typeof name === 'string' ? name : '_OTHER';
+  return typeof name === 'string' && className.test(name) ? name : '_OTHER';
 }
+
+/** Errors are named by their class. A name that is made with values is none. */
+const className = /^[\p{ID_Start}$_][\p{ID_Continue}$]{0,99}$/u;

@@ -207,13 +207,13 @@ describe("the guide's examples", () => {
   });
 
   it('metrics.ts: waits are recorded by kind of lock', async () => {
-    await using app = await start({ providers: [Search] });
+    await using app = await start({ providers: [Files] });
     const record = jest.fn();
     const stop = recordWaits({ record });
-    await app.get(Search).rebuild();
+    await app.get(Files).write('a', 'x');
     stop();
-    await app.get(Search).rebuild();
-    expect(record.mock.calls).toEqual([[0, { lock: 'search:index', outcome: 'acquired' }]]);
+    await app.get(Files).write('b', 'x');
+    expect(record.mock.calls).toEqual([[expect.any(Number), { lock: 'file:#{path}', outcome: 'acquired' }]]);
   });
 });
 

@@ -2,7 +2,6 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { keySpace } from '../../../lib/backends/redis/keys.js';
-import { kindOfName } from '../../../lib/core/name-kind.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, unique } from './engine.js';
@@ -97,7 +96,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     expect(told).toEqual([
       {
         key: name,
-        name: kindOfName(name),
+        name: '*',
         connection: 'default',
         kind: 'exclusive',
         where: undefined,

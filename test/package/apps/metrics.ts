@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { lockName, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { registerLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { register, Registry } from 'prom-client';
 
@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   const own = new Registry();
   const ends = [registerLockMetrics(), registerLockMetrics({ registry: own, name: (key) => key.split(':')[0] })];
   const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
-  await app.get(RedisLockService).using(`metrics:${process.pid}`, () => undefined);
+  await app.get(RedisLockService).using(lockName`metrics:${process.pid}`, () => undefined);
   const texts = await Promise.all([register.metrics(), own.metrics()]);
   const labels = ['metrics:*', 'metrics'].map((name) => `redis_lock_name="${name}",redis_lock_connection="default"`);
   texts.forEach((text, index) => {

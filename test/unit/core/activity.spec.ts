@@ -73,8 +73,8 @@ describe('the activity of a process', () => {
     const { contended, held, waiting } = fleet.last;
     expect({ held, waiting }).toEqual({ held: 0, waiting: 3 });
     expect(contended.first).toMatchObject([
-      { key: 'order:2', name: 'order:*', callers: 2, label: 'first', holder: { label: 'import', pid: process.pid } },
-      { key: 'order:1', name: 'order:*', callers: 1 },
+      { key: 'order:2', callers: 2, label: 'first', holder: { label: 'import', pid: process.pid } },
+      { key: 'order:1', callers: 1 },
     ]);
     expect(contended.first[0]!.longest).toBeGreaterThan(contended.first[1]!.longest);
     expect(fleet.reports.at(-1)!.rank).toBe(contended.first[0]!.longest);

@@ -3,8 +3,12 @@ import type { Histogram } from '@opentelemetry/sdk-metrics';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
 import { instruments } from '../../../lib/metrics/instruments.js';
 import { observeLocks } from '../../../lib/metrics/observe-locks.js';
+import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { VirtualClient } from '../core/virtual-client.js';
 import { type Point, Telemetry } from './telemetry.js';
+
+/** The code has a text of this form: names that fit it have a label. */
+void lockName`product:${42}`;
 
 /** Another process, as Redis names it. */
 const elsewhere = { id: 'abcdefghij.web-1.4711:1.x:Shop.buy', fencingToken: 7, heldFor: 20 };

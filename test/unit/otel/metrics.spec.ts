@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
 import { LocalElection } from '../../../lib/leader/election.js';
+import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { settled } from '../../support/virtual-clock.js';
 import { unanswered } from '../../support/scripted-backend.js';
 import { VirtualClient } from '../core/virtual-client.js';
 import { Telemetry } from './telemetry.js';
+
+/** The code has texts of these forms: names that fit one have a label. */
+void [lockName`product:${42}`, lockName`a`, lockName`b`];
 
 const product = {
   'redis_lock.name': 'product:*',

@@ -4,10 +4,14 @@ import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-node';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LockHoldContext } from '../../../lib/diagnostics/channels.js';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { unanswered } from '../../support/scripted-backend.js';
 import { settled } from '../../support/virtual-clock.js';
 import { VirtualClient } from '../core/virtual-client.js';
 import { Telemetry } from './telemetry.js';
+
+/** The code has texts of these forms: names that fit one have a label. */
+void [lockName`product:${42}`, lockName`a`, lockName`b`];
 
 afterEach(() => liveConnections.clear());
 
@@ -87,7 +91,7 @@ describe('the span of a wait', () => {
     await take('second');
     v.backend.onAcquire = () => ({ status: 'contended', rest: 500, holder: { ...elsewhere, fencingToken } });
     await take('third').catch(() => undefined);
-    const [link] = telemetry.span('lock wait seats').links;
+    const [link] = telemetry.span('lock wait *').links;
     expect(link!.context).toEqual(telemetry.span('first').spanContext());
   });
 

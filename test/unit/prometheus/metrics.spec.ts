@@ -3,7 +3,11 @@ import { Counter, Registry, register } from 'prom-client';
 import { type LockMetricsOptions, registerLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { channels } from '../../../lib/diagnostics/channels.js';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
+import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { VirtualClient } from '../core/virtual-client.js';
+
+/** The code has a text of this form: names that fit it have a label. */
+void lockName`product:${42}`;
 
 let registry: Registry;
 let end: () => void;
