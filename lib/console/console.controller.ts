@@ -61,6 +61,21 @@ export function consoleController({ path, version, guards, forceRelease }: Resol
       this.sendJson(response, await this.console.lock(request));
     }
 
+    @Get('api/find')
+    async find(@Req() request: ConsoleRequest, @Res() response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.find(request));
+    }
+
+    @Get('api/process')
+    async process(@Req() request: ConsoleRequest, @Res() response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.process(request));
+    }
+
+    @Get('api/list')
+    async list(@Req() request: ConsoleRequest, @Res() response: unknown): Promise<void> {
+      this.sendJson(response, await this.console.list(request));
+    }
+
     async release(request: ConsoleRequest, response: unknown): Promise<void> {
       this.sendJson(response, await this.console.release(request));
     }

@@ -1,37 +1,47 @@
 import type { LockConnection } from '../connection/lock.connection.js';
 import type { FleetActivity } from '../core/activity.js';
-import type { ProcessActivity, HeldLock, Listed } from '../core/activity-record.js';
+import type { ProcessActivity } from '../core/activity-record.js';
 import type { LockInfo } from '../core/lock-info.js';
-import type { LockError } from '../errors/lock-errors.js';
-import { type Overview, overviewOf, type SeenProcess } from './overview.js';
+import { LockConfigurationError, type LockError } from '../errors/lock-errors.js';
+import type { ConsoleProblem, ConsoleView, FindAnswer, Lists, ListAnswer, ProcessAnswer, Seen } from './answers.js';
+import { nearNames } from './near-names.js';
+import { overviewOf, type Picture, pictureOf, type SeenProcess } from './overview.js';
+import { processesOf } from './process-view.js';
 import { SharedQuestion } from './shared-question.js';
 
-/** Processes that are read at once, and holds of this process that are shown. */
+/** Processes that are read at once, and holds of this process that are known and shown. */
 const mostProcesses = 500;
-const mostHolds = 50;
-/** Locks that are looked at within a second. More are refused. */
-const mostLooks = 20;
+const mostHolds = 1_000;
+const shownHolds = 50;
+/** Looks at locks and searches that are kept. */
+const mostLooks = 200;
+/** Entries on one page of a list. */
+const page = 100;
+/** Of one search: names of which the first ones are shown, steps over the keys of Redis, and names that look like the text. */
+const mostNames = 1_000;
+const shownNames = 50;
+const mostSteps = 200;
+const mostNear = 10;
 
-/** Why a question to Redis has no answer. It names no address and no lock. */
-export type ConsoleProblem = 'unavailable' | 'refused';
+interface Names {
+  readonly names: readonly string[];
+  readonly isWhole: boolean;
+}
 
-export interface ConsoleView extends Overview {
-  readonly connection: string;
-  /** This process, which answers. */
-  readonly own: Pick<ProcessActivity, 'client' | 'host' | 'pid' | 'held' | 'waiting'> & {
-    readonly holds: Listed<HeldLock>;
-    /** Whether it tells other processes what its callers wait for. */
-    readonly tells: boolean;
-  };
-  /** Milliseconds since the other processes were read; undefined when they never were. */
-  readonly age: number | undefined;
-  readonly problem: ConsoleProblem | undefined;
+/** What was read of the fleet, as all answers show it. */
+interface View {
+  readonly seen: Seen;
+  readonly picture: Picture;
+  readonly own: ProcessActivity;
+  readonly known: ReadonlySet<string>;
+  readonly answer: ConsoleView;
 }
 
 /** What the console asks one connection. Answers are shared by all who ask within a second. */
 export class ConsoleReader {
-  private readonly view: SharedQuestion<ConsoleView>;
+  private readonly view: SharedQuestion<View>;
   private readonly looks = new Map<string, SharedQuestion<LockInfo>>();
+  private readonly searches = new Map<string, SharedQuestion<Names>>();
   /** The last answer of Redis: shown, with its age, while there is no newer one. */
   private fleet: { readonly found: FleetActivity; readonly at: number } | undefined;
 
@@ -40,19 +50,74 @@ export class ConsoleReader {
   }
 
   async overview(): Promise<ConsoleView> {
-    return (await this.view.ask()).value;
+    return (await this.ask()).answer;
   }
 
-  /** Undefined when too many locks are looked at. */
-  async inspect(name: string): Promise<LockInfo | undefined> {
-    for (const [other, question] of this.looks) if (!question.isFresh) this.looks.delete(other);
-    let look = this.looks.get(name);
-    if (!look && this.looks.size >= mostLooks) return undefined;
+  /** All names of locks that are known. */
+  async known(): Promise<ReadonlySet<string>> {
+    return (await this.ask()).known;
+  }
+
+  async list(of: keyof Lists, from: number): Promise<ListAnswer> {
+    const { picture, seen } = await this.ask();
+    return pageOf({ ...seen, of }, picture[of], from, picture.counts[of].atMost);
+  }
+
+  /** The processes that wait for a lock. @param name its real name */
+  async waiters(name: string, from: number): Promise<ListAnswer> {
+    const { picture, seen } = await this.ask();
+    return pageOf({ ...seen, of: 'waiters' }, picture.waiters.get(name) ?? [], from);
+  }
+
+  /** Undefined when no such process is known. @param id a client, a host, or `host:pid` */
+  async process(id: string): Promise<ProcessAnswer | undefined> {
+    const { seen, picture, own } = await this.ask();
+    const views = processesOf(id, picture, own.client);
+    const processes = views.map((view) => ({
+      ...view,
+      holds: view.holds.slice(0, page),
+      moreHolds: view.moreHolds + Math.max(0, view.holds.length - page),
+    }));
+    return processes.length > 0 ? { ...seen, id, processes } : undefined;
+  }
+
+  /** What the first of these processes holds. */
+  async holdsOf(id: string, from: number): Promise<ListAnswer | undefined> {
+    const { seen, picture, own } = await this.ask();
+    const [view] = processesOf(id, picture, own.client);
+    return view && pageOf({ ...seen, of: 'holds' }, view.holds, from, view.holds.length + view.moreHolds);
+  }
+
+  /**
+   * Locks that are held or waited for, by the beginning of their names.
+   * @param shown a name as people see it; undefined: as it is
+   */
+  async find(text: string, shown?: (name: string) => string): Promise<FindAnswer> {
+    const { picture } = await this.ask();
+    const callers = new Map(picture.contended.map((lock) => [lock.key, lock.callers]));
+    const known = await this.known();
+    // Who sees other names than the real ones must not find out the real ones letter by letter.
+    const isMeant = (name: string): boolean => (shown?.(name) ?? name).startsWith(text);
+    const held = await this.search(shown ? '' : text);
+    const names = [...new Set([...held.names, ...known])].filter(isMeant).sort();
+    const found = (key: string): FindAnswer['names'][number] => ({ key, callers: callers.get(key) ?? 0 });
+    const isWhole = held.isWhole && names.length <= shownNames;
+    if (names.length > 0) return { text, names: names.slice(0, shownNames).map(found), isWhole, near: [] };
+    const beginning = text.slice(0, Math.max(...[...':/.-_'].map((mark) => text.lastIndexOf(mark))) + 1);
+    const others = shown || beginning === '' ? held : await this.search(beginning);
+    const near = nearNames(text, new Set([...others.names, ...known]), mostNear, shown);
+    return { text, names: [], isWhole, near: near.map(found) };
+  }
+
+  /** True where a look at this lock costs nothing: someone has just looked. */
+  hasLooked(name: string): boolean {
+    return this.looks.get(name)?.isFresh ?? false;
+  }
+
+  async inspect(name: string): Promise<LockInfo> {
     const { connection } = this;
     const options = { ...connection.defaults, wait: 0 };
-    look ??= new SharedQuestion(() => connection.ask(name, options, ({ views }) => views.inspect(name)));
-    this.looks.set(name, look);
-    return (await look.ask()).value;
+    return this.share(this.looks, name, () => connection.ask(name, options, ({ views }) => views.inspect(name)));
   }
 
   /** After a release: the next question asks Redis. */
@@ -60,23 +125,55 @@ export class ConsoleReader {
     this.looks.delete(name);
   }
 
-  private async look(): Promise<ConsoleView> {
+  /** The names that begin so, of held locks. */
+  private search(startsWith: string): Promise<Names> {
+    const { connection } = this;
+    const options = { ...connection.defaults, wait: 0 };
+    return this.share(this.searches, startsWith, async () => {
+      try {
+        return await connection.ask(undefined, options, ({ views }) =>
+          views.firstNames(startsWith, mostNames, mostSteps),
+        );
+      } catch (error) {
+        // In Redisson's format there is no list of names.
+        if (error instanceof LockConfigurationError) return { names: [], isWhole: false };
+        throw error;
+      }
+    });
+  }
+
+  private async share<T>(asked: Map<string, SharedQuestion<T>>, key: string, question: () => Promise<T>): Promise<T> {
+    for (const [other, { isFresh }] of asked) if (!isFresh || asked.size > mostLooks) asked.delete(other);
+    let shared = asked.get(key);
+    if (!shared) asked.set(key, (shared = new SharedQuestion(question)));
+    return (await shared.ask()).value;
+  }
+
+  private async ask(): Promise<View> {
+    return (await this.view.ask()).value;
+  }
+
+  private async look(): Promise<View> {
     const { connection } = this;
     const problem = await this.readFleet();
     const { activity } = connection;
-    const [own, holds] = [await activity.own(), await activity.live.holds(mostHolds)];
+    const own = { ...(await activity.own()), ...(await activity.live.holds(mostHolds)) };
     const age = this.fleet && Math.round(performance.now() - this.fleet.at);
     const others = (this.fleet?.found.processes ?? [])
       .filter(({ client }) => client !== own.client)
       .map((process): SeenProcess => ({ ...process, age: process.age + age! }));
+    const picture = pictureOf([{ ...own, age: 0 }, ...others]);
+    const seen = { connection: connection.name, age, problem };
     const { client, host, pid, held, waiting } = own;
-    return {
-      connection: connection.name,
-      ...overviewOf([{ ...own, age: 0 }, ...others], this.fleet?.found.total ?? 0),
-      own: { client, host, pid, held, waiting, holds, tells: activity.isStarted },
-      age,
-      problem,
+    const holds = [...own.leads.first, ...own.long.first, ...own.holds.first];
+    holds.sort((one, other) => other.heldFor - one.heldFor);
+    const shown = { first: holds.slice(0, shownHolds), more: Math.max(0, held - shownHolds) };
+    const answer = {
+      ...overviewOf(picture, this.fleet?.found.total ?? 0),
+      ...seen,
+      own: { client, host, pid, held, waiting, holds: shown, tells: activity.isStarted },
     };
+    return { seen, picture, own, known: namesIn(picture), answer };
   }
 
   private async readFleet(): Promise<ConsoleProblem | undefined> {
@@ -90,6 +187,27 @@ export class ConsoleReader {
       return problemOf(error);
     }
   }
+}
+
+/** @param counted how many there are, those included that are not in the list */
+const pageOf = (
+  seen: Seen & Pick<ListAnswer, 'of'>,
+  all: readonly unknown[],
+  from: number,
+  counted = all.length,
+): ListAnswer => ({
+  ...seen,
+  from,
+  items: all.slice(from, from + page) as ListAnswer['items'],
+  total: all.length,
+  more: counted - all.length,
+});
+
+function namesIn({ contended, leaders, long, incidents, seen }: Picture): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const locks of [contended, leaders, long, incidents]) for (const { key } of locks) names.add(key);
+  for (const { holds } of seen) for (const { key } of holds.first) names.add(key);
+  return names;
 }
 
 /** @throws what is no error of a lock */

@@ -9,6 +9,8 @@ import { readForceRelease } from '../core/lock-views.js';
 import { instancesOf } from '../nest/instances.js';
 import { consoleLines as lines, consoleRefusals as refusals } from './console.messages.js';
 import type { ResolvedConsoleOptions } from './console.options.js';
+import type { ListName, Lists, RefusalAnswer } from './answers.js';
+import { Budget, type Person } from './budget.js';
 import { ConsoleReader, problemOf } from './console.reader.js';
 import { realName, redacted } from './redaction.js';
 import { type Headers, isFromOwnPage } from './same-origin.js';
@@ -19,6 +21,7 @@ export interface ConsoleRequest {
   readonly originalUrl?: string;
   readonly headers: Headers;
   readonly query?: unknown;
+  readonly socket?: Person;
   readonly body?: unknown;
 }
 
@@ -27,7 +30,20 @@ export interface ConsoleReply {
   readonly body: object;
 }
 
-const refusal = (status: number, error: string): ConsoleReply => ({ status, body: { error } });
+const refusal = (status: number, error: RefusalAnswer['error']): ConsoleReply => ({ status, body: { error } });
+
+/** What a look at a lock and a search cost a person. */
+const costs = { look: 1, search: 5 };
+
+const lists: Readonly<Record<keyof Lists, true>> = {
+  contended: true,
+  leaders: true,
+  long: true,
+  hot: true,
+  incidents: true,
+  findings: true,
+  processes: true,
+};
 
 /** The token of the options. A function: printing it does not show what they contain. */
 export const consoleOptionsToken = Symbol('LockConsoleOptions');
@@ -39,6 +55,7 @@ export class LockConsole implements OnModuleInit {
   private readonly readers = new Hidden(new Map<string, ConsoleReader>());
   private readonly modules: Hidden<ModulesContainer>;
   private readonly options: () => ResolvedConsoleOptions;
+  private readonly budget = new Budget();
 
   constructor(@Inject(ModulesContainer) modules: ModulesContainer, @Inject(consoleOptionsToken) options: unknown) {
     this.modules = new Hidden(modules);
@@ -62,26 +79,53 @@ export class LockConsole implements OnModuleInit {
   }
 
   overview(request: ConsoleRequest): Promise<ConsoleReply> {
-    return this.answering('a view', async () => {
-      const reader = this.readerOf(textIn(request.query, 'connection'));
-      if (!reader) return refusal(404, 'connection');
-      const view = redacted(await reader.overview(), this.options());
+    return this.reading('a view', request, async (reader) => {
       const { forceRelease } = this.options();
-      return {
-        status: 200,
-        body: { ...view, connections: [...this.readers.reveal().keys()], canRelease: !!forceRelease },
-      };
+      const connections = [...this.readers.reveal().keys()];
+      return { ...(await reader.overview()), connections, canRelease: forceRelease !== undefined };
     });
   }
 
   lock(request: ConsoleRequest): Promise<ConsoleReply> {
-    return this.answering('a look at a lock', async () => {
-      const reader = this.readerOf(textIn(request.query, 'connection'));
-      if (!reader) return refusal(404, 'connection');
+    return this.reading('a look at a lock', request, async (reader) => {
       const name = await this.nameOf(textIn(request.query, 'name'), reader);
-      if (typeof name !== 'string') return name;
-      const info = await reader.inspect(name);
-      return info ? { status: 200, body: redacted(info, this.options()) } : refusal(429, 'busy');
+      if (!reader.hasLooked(name)) this.pay(request, costs.look);
+      return reader.inspect(name);
+    });
+  }
+
+  find(request: ConsoleRequest): Promise<ConsoleReply> {
+    return this.reading('a search', request, (reader) => {
+      const text = textIn(request.query, 'text');
+      if (!isName(text)) throw new Refusal(400, 'name');
+      this.pay(request, costs.search);
+      const { redact } = this.options();
+      return reader.find(text, redact && ((name) => redact(name, 'name')));
+    });
+  }
+
+  process(request: ConsoleRequest): Promise<ConsoleReply> {
+    return this.reading('a look at a process', request, async (reader) => {
+      const found = await reader.process(textIn(request.query, 'id') ?? '');
+      if (!found) throw new Refusal(404, 'process');
+      return found;
+    });
+  }
+
+  list(request: ConsoleRequest): Promise<ConsoleReply> {
+    return this.reading('a list', request, async (reader) => {
+      const { query } = request;
+      const from = Number(textIn(query, 'from') ?? 0);
+      if (!Number.isSafeInteger(from) || from < 0) throw new Refusal(400, 'list');
+      const of = textIn(query, 'of') as ListName | undefined;
+      if (of === 'waiters') return reader.waiters(await this.nameOf(textIn(query, 'name'), reader), from);
+      if (of === 'holds') {
+        const holds = await reader.holdsOf(textIn(query, 'id') ?? '', from);
+        if (!holds) throw new Refusal(404, 'process');
+        return holds;
+      }
+      if (of === undefined || !Object.hasOwn(lists, of)) throw new Refusal(400, 'list');
+      return reader.list(of, from);
     });
   }
 
@@ -96,7 +140,6 @@ export class LockConsole implements OnModuleInit {
       const options = forceReleaseIn(body);
       if (!options) return refusal(400, 'reason');
       const name = await this.nameOf(shown, reader);
-      if (typeof name !== 'string') return name;
       const actor = this.actorOf(request, name);
       if (actor === undefined) return refusal(403, 'actor');
       const { connection } = reader;
@@ -115,13 +158,29 @@ export class LockConsole implements OnModuleInit {
   }
 
   /** The name of the lock, as the page may show another one. */
-  private async nameOf(shown: string | undefined, reader: ConsoleReader): Promise<string | ConsoleReply> {
-    try {
-      assertLockName(shown);
-    } catch {
-      return refusal(400, 'name');
-    }
-    return realName(shown, await reader.overview(), this.options()) ?? refusal(409, 'ambiguous');
+  private async nameOf(shown: string | undefined, reader: ConsoleReader): Promise<string> {
+    if (!isName(shown)) throw new Refusal(400, 'name');
+    const name = realName(shown, await reader.known(), this.options());
+    if (name === undefined) throw new Refusal(409, 'ambiguous');
+    return name;
+  }
+
+  /** @throws Refusal for a person who asks too much */
+  private pay({ socket }: ConsoleRequest, cost: number): void {
+    if (!this.budget.take(socket, cost)) throw new Refusal(429, 'busy');
+  }
+
+  /** What a page reads, with names and labels as it may show them. */
+  private reading(
+    what: string,
+    request: ConsoleRequest,
+    answer: (reader: ConsoleReader) => Promise<object>,
+  ): Promise<ConsoleReply> {
+    return this.answering(what, async () => {
+      const reader = this.readerOf(textIn(request.query, 'connection'));
+      if (!reader) throw new Refusal(404, 'connection');
+      return { status: 200, body: redacted(await answer(reader), this.options()) };
+    });
   }
 
   private actorOf(request: ConsoleRequest, name: string): string | undefined {
@@ -140,6 +199,7 @@ export class LockConsole implements OnModuleInit {
     try {
       return await answer();
     } catch (error) {
+      if (error instanceof Refusal) return error.reply;
       try {
         return refusal(503, problemOf(error));
       } catch {
@@ -147,6 +207,25 @@ export class LockConsole implements OnModuleInit {
         return refusal(500, 'failed');
       }
     }
+  }
+}
+
+/** Ends a request that gets no answer. */
+class Refusal extends Error {
+  readonly reply: ConsoleReply;
+
+  constructor(status: number, error: RefusalAnswer['error']) {
+    super(error);
+    this.reply = refusal(status, error);
+  }
+}
+
+function isName(text: string | undefined): text is string {
+  try {
+    assertLockName(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,56 +1,88 @@
-import type { HeldLock, HotName, LockIncident, ProcessActivity, WaitedForLock } from '../core/activity-record.js';
-import type { LockFinding } from '../core/lock-finding.js';
-import { type Party, type WaitTree, waitTree } from './wait-tree.js';
+import type {
+  FurtherName,
+  HeldLock,
+  HotName,
+  LockIncident,
+  ProcessActivity,
+  WaitedForLock,
+} from '../core/activity-record.js';
+import type {
+  ContendedLock,
+  Count,
+  HeldByProcess,
+  Lists,
+  Overview,
+  ProcessIncident,
+  WaitingProcess,
+} from './answers.js';
+import { type Party, waitTree } from './wait-tree.js';
 
-/** Most entries of each list in one answer. */
-const most = { locks: 50, waiters: 5, hot: 20, incidents: 50, findings: 20, processes: 100 };
+/** Entries of each list in an overview, and waiting processes of one lock. */
+const most = { contended: 50, leaders: 50, long: 50, hot: 20, incidents: 50, findings: 20, processes: 100 };
+const mostWaiters = 5;
 
 export type SeenProcess = ProcessActivity & { /** ms */ readonly age: number };
 
-export type ContendedLock = Omit<WaitedForLock, 'method' | 'label' | 'inside'> & {
-  /** Who waits, the longest wait first. */
-  readonly waiters: ReadonlyArray<Party & { readonly callers: number; readonly longest: number }>;
-  readonly processes: number;
+/** What the processes of a fleet told, as whole lists. */
+export type Picture = { readonly [List in keyof Lists]: ReadonlyArray<Lists[List]> } & {
+  readonly seen: readonly SeenProcess[];
+  /** For each contended name all processes that wait for it, in the order of `contended`. */
+  readonly waiters: ReadonlyMap<string, readonly WaitingProcess[]>;
+  readonly counts: Overview['counts'];
 };
 
-/** What the page shows. Times in ms, as of the answer. */
-export interface Overview {
-  readonly contended: readonly ContendedLock[];
-  readonly moreContended: number;
-  /** Who leads: the holders of elections. */
-  readonly leaders: ReadonlyArray<HeldLock & Party>;
-  readonly long: ReadonlyArray<HeldLock & Party>;
-  readonly moreLong: number;
-  readonly waits: WaitTree;
-  readonly hot: readonly HotName[];
-  readonly incidents: ReadonlyArray<LockIncident & Party>;
-  readonly findings: ReadonlyArray<LockFinding & { readonly processes: number }>;
-  readonly processes: ReadonlyArray<
-    Pick<SeenProcess, 'client' | 'host' | 'pid' | 'held' | 'waiting'> & { readonly age: number }
-  >;
-  /** How many processes have something to tell, those included that were not read. */
-  readonly total: number;
+/** @param seen one entry for each process */
+export function pictureOf(seen: readonly SeenProcess[]): Picture {
+  const waits = waitsOf(seen);
+  const lists = {
+    contended: waits.map(({ lock }) => lock).sort((one, other) => other.longest - one.longest),
+    leaders: leadersOf(seen),
+    long: holdsOf(seen, (process) => process.long.first),
+    hot: hotOf(seen),
+    incidents: incidentsOf(seen),
+    findings: findingsOf(seen),
+    processes: [...seen]
+      .sort((one, other) => other.waiting - one.waiting || other.held - one.held)
+      .map(({ client, host, pid, held, waiting, age }) => ({ client, host, pid, held, waiting, age: Math.round(age) })),
+  };
+  const untold = {
+    // The names that two processes do not tell may be the same ones, and they may be names that others tell.
+    contended: sum(seen, ({ contended, further }) => Math.max(0, contended.more - further.length)),
+    long: sum(seen, (process) => process.long.more),
+  };
+  const counted = (list: keyof Lists): Count => {
+    const { length } = lists[list];
+    if (list === 'long') return { count: length + untold.long, atMost: length + untold.long };
+    return { count: length, atMost: length + (list === 'contended' ? untold.contended : 0) };
+  };
+  const names = Object.keys(lists) as Array<keyof Lists>;
+  return {
+    ...lists,
+    seen,
+    waiters: new Map(waits.map(({ lock, waiters }) => [lock.key, waiters])),
+    counts: Object.fromEntries(names.map((list) => [list, counted(list)])) as Overview['counts'],
+  };
 }
 
-/** What the processes told, as one view. @param total how many processes there are to read */
-export function overviewOf(processes: readonly SeenProcess[], total: number): Overview {
-  const contended = contendedOf(processes);
-  const long = holdsOf(processes, (process) => process.long.first);
+/** The first entries of each list. @param total how many processes there are to read */
+export function overviewOf(picture: Picture, total: number): Overview {
+  const { seen, counts, contended, leaders, long, hot, incidents, findings, processes } = picture;
+  const first = {
+    contended: contended.slice(0, most.contended),
+    leaders: leaders.slice(0, most.leaders),
+    long: long.slice(0, most.long),
+    hot: hot.slice(0, most.hot),
+    incidents: incidents.slice(0, most.incidents),
+    findings: findings.slice(0, most.findings),
+    processes: processes.slice(0, most.processes),
+  };
   return {
-    contended: contended.slice(0, most.locks),
-    moreContended: cut(contended, most.locks) + sum(processes, ({ contended: { more } }) => more),
-    leaders: leadersOf(processes).slice(0, most.locks),
-    long: long.slice(0, most.locks),
-    moreLong: cut(long, most.locks) + sum(processes, (process) => process.long.more),
-    waits: waitTree(processes),
-    hot: hotOf(processes).slice(0, most.hot),
-    incidents: incidentsOf(processes).slice(0, most.incidents),
-    findings: findingsOf(processes).slice(0, most.findings),
-    processes: [...processes]
-      .sort((one, other) => other.waiting - one.waiting || other.held - one.held)
-      .slice(0, most.processes)
-      .map(({ client, host, pid, held, waiting, age }) => ({ client, host, pid, held, waiting, age: Math.round(age) })),
-    total: Math.max(total, processes.length),
+    ...first,
+    counts,
+    moreContended: counts.contended.count - first.contended.length,
+    moreLong: counts.long.count - first.long.length,
+    waits: waitTree(seen),
+    total: Math.max(total, seen.length),
   };
 }
 
@@ -58,14 +90,14 @@ export function overviewOf(processes: readonly SeenProcess[], total: number): Ov
 function holdsOf(
   processes: readonly SeenProcess[],
   of: (process: SeenProcess) => readonly HeldLock[],
-): Array<HeldLock & Party> {
+): HeldByProcess[] {
   return processes
     .flatMap((process) => of(process).map((held) => ({ ...partyOf(process, held), ...aged(held, process.age) })))
     .sort((one, other) => other.heldFor - one.heldFor);
 }
 
 /** One for each election, the newest epoch: the record of a leader that is gone stays for a while. */
-function leadersOf(processes: readonly SeenProcess[]): Overview['leaders'] {
+function leadersOf(processes: readonly SeenProcess[]): HeldByProcess[] {
   const byEpoch = holdsOf(processes, ({ leads }) => leads.first).sort(
     (one, other) => one.fencingToken - other.fencingToken,
   );
@@ -73,48 +105,55 @@ function leadersOf(processes: readonly SeenProcess[]): Overview['leaders'] {
   return [...newest.values()].sort((one, other) => other.heldFor - one.heldFor);
 }
 
-/** The longest wait first. A name that callers of several processes wait for is one entry. */
-function contendedOf(processes: readonly SeenProcess[]): ContendedLock[] {
-  const byKey = new Map<string, Array<{ lock: WaitedForLock; process: SeenProcess }>>();
+/** A name that callers of several processes wait for is one entry. */
+function waitsOf(processes: readonly SeenProcess[]): Array<{ lock: ContendedLock; waiters: WaitingProcess[] }> {
+  const byKey = new Map<string, Seen[]>();
   for (const process of processes) {
-    for (const lock of process.contended.first) {
+    for (const lock of [...process.contended.first, ...process.further]) {
       const known = byKey.get(lock.key);
       if (known) known.push({ lock, process });
       else byKey.set(lock.key, [{ lock, process }]);
     }
   }
-  return [...byKey.values()].map(contendedLock).sort((one, other) => other.longest - one.longest);
+  return [...byKey.values()].map(contendedLock);
 }
 
-function contendedLock(seen: ReadonlyArray<{ lock: WaitedForLock; process: SeenProcess }>): ContendedLock {
+interface Seen {
+  readonly lock: FurtherName & Partial<WaitedForLock>;
+  readonly process: SeenProcess;
+}
+
+function contendedLock(seen: readonly Seen[]): { lock: ContendedLock; waiters: WaitingProcess[] } {
   const waiters = seen
     .map(({ lock, process }) => ({
-      ...partyOf(process, lock),
+      ...partyOf(process, { method: lock.method, label: lock.label }),
       callers: lock.callers,
       longest: Math.round(lock.longest + process.age),
     }))
     .sort((one, other) => other.longest - one.longest);
   // The process that told last knows best who holds the lock.
-  const [newest] = seen.filter(({ lock }) => lock.holder).toSorted((one, other) => one.process.age - other.process.age);
-  const { key, name, kind } = seen[0]!.lock;
-  const holder = newest?.lock.holder && {
-    ...newest.lock.holder,
-    heldFor:
-      newest.lock.holder.heldFor === undefined
-        ? undefined
-        : Math.round(newest.lock.holder.heldFor + newest.process.age),
-  };
-  return {
-    key,
-    name,
-    kind,
+  let newest: Seen | undefined;
+  for (const one of seen) if (one.lock.holder && !(newest && newest.process.age <= one.process.age)) newest = one;
+  const { lock: told } = seen.find(({ lock }) => lock.kind) ?? seen[0]!;
+  const lock = {
+    key: told.key,
+    name: told.name,
+    kind: told.kind,
     callers: waiters.reduce((count, { callers }) => count + callers, 0),
     longest: waiters[0]!.longest,
-    holder,
-    waiters: waiters.slice(0, most.waiters),
+    holder: newest && agedHolder(newest.lock.holder!, newest.process.age),
+    waiters: waiters.slice(0, mostWaiters),
     processes: seen.length,
   };
+  return { lock, waiters };
 }
+
+type Holder = NonNullable<WaitedForLock['holder']>;
+
+export const agedHolder = (holder: Holder, age: number): Holder => ({
+  ...holder,
+  heldFor: holder.heldFor === undefined ? undefined : Math.round(holder.heldFor + age),
+});
 
 function hotOf(processes: readonly SeenProcess[]): HotName[] {
   const sums = new Map<string, HotName>();
@@ -127,7 +166,7 @@ function hotOf(processes: readonly SeenProcess[]): HotName[] {
 }
 
 /** The newest first. A forced release and the loss that it caused are one entry. */
-function incidentsOf(processes: readonly SeenProcess[]): Array<LockIncident & Party> {
+function incidentsOf(processes: readonly SeenProcess[]): ProcessIncident[] {
   const all = processes.flatMap((process) =>
     process.incidents.first.map((incident) => ({
       ...partyOf(process, incident),
@@ -161,12 +200,10 @@ function partyOf({ client, host, pid }: SeenProcess, { method, label }: Pick<Par
   return { client, host, pid, method, label };
 }
 
-function aged<T extends HeldLock>(held: T, age: number): T {
+export function aged<T extends HeldLock>(held: T, age: number): T {
   // A renewal since then is not known.
   return { ...held, heldFor: Math.round(held.heldFor + age), leaseLeft: Math.max(0, Math.round(held.leaseLeft - age)) };
 }
-
-const cut = (items: readonly unknown[], length: number): number => Math.max(0, items.length - length);
 
 const sum = (processes: readonly SeenProcess[], of: (process: SeenProcess) => number): number =>
   processes.reduce((total, process) => total + of(process), 0);

@@ -1,7 +1,5 @@
 import type { LockFinding, LockFindingCode } from '../core/lock-finding.js';
-import type { LockInfo } from '../core/lock-info.js';
 import { consoleLines } from './console.messages.js';
-import type { ConsoleView } from './console.reader.js';
 import type { ResolvedConsoleOptions } from './console.options.js';
 
 const names = new Set(['key', 'name']);
@@ -10,10 +8,7 @@ const nested: ReadonlySet<string | undefined> = new Set<LockFindingCode>(['LOCK_
 const { withheld } = consoleLines;
 
 /** A copy with each lock's name and each label as `redact` shows them, wherever they stand. */
-export function redacted<T extends ConsoleView | LockInfo>(
-  view: T,
-  { redact }: Pick<ResolvedConsoleOptions, 'redact'>,
-): T {
+export function redacted<T extends object>(view: T, { redact }: Pick<ResolvedConsoleOptions, 'redact'>): T {
   if (!redact) return view;
   return JSON.parse(
     JSON.stringify(view, (field, value: unknown) => {
@@ -28,19 +23,14 @@ export function redacted<T extends ConsoleView | LockInfo>(
 
 /**
  * The real name of a lock that a person knows by its shown name. Undefined when several locks are shown by it.
- * @param view as it was before it was redacted
+ * @param known real names
  */
 export function realName(
   shown: string,
-  view: ConsoleView,
+  known: ReadonlySet<string>,
   { redact }: Pick<ResolvedConsoleOptions, 'redact'>,
 ): string | undefined {
-  const keys = new Set(
-    [...view.contended, ...view.leaders, ...view.long, ...view.incidents, ...view.own.holds.first].map(
-      ({ key }) => key,
-    ),
-  );
-  if (keys.has(shown)) return shown;
-  const [real = shown, ...others] = redact ? [...keys].filter((key) => redact(key, 'name') === shown) : [];
+  if (known.has(shown)) return shown;
+  const [real = shown, ...others] = redact ? [...known].filter((key) => redact(key, 'name') === shown) : [];
   return others.length > 0 ? undefined : real;
 }

@@ -92,7 +92,7 @@ export function waitTree(processes: ReadonlyArray<ProcessActivity & { readonly a
 /** By the name that is waited for, the longest wait first, in names and in waits. */
 function waitsByKey(processes: ReadonlyArray<ProcessActivity & { readonly age: number }>): Map<string, Wait[]> {
   const all = processes.flatMap(({ client, host, pid, age, contended }) =>
-    contended.first.map(({ key, callers, longest, method, label, holder, inside }) => {
+    contended.first.map(({ key, callers, longest, method, label, holder, flows }) => {
       const at = holder && partyOf(holder);
       const wait = {
         client,
@@ -103,7 +103,7 @@ function waitsByKey(processes: ReadonlyArray<ProcessActivity & { readonly age: n
         callers,
         longest: Math.round(longest + age),
         holder: at,
-        inside,
+        inside: flows.flatMap(({ holds }) => holds.map((held) => held.key)),
       };
       return [key, wait] as const;
     }),

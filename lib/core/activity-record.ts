@@ -1,5 +1,6 @@
 import type { LockHolder, LockLostReason } from '../errors/lock-errors.js';
 import type { LockKind } from './lock-backend.js';
+import type { LockHealthReason } from './health.js';
 import type { LockFinding } from './lock-finding.js';
 
 /** The first of many, and how many more there are. */
@@ -22,9 +23,20 @@ export interface WaitedForLock {
   readonly label: string | undefined;
   /** Who holds the lock, as of the last reply. Undefined when that is not known. */
   readonly holder: LockHolder | undefined;
-  /** What the callers hold while they wait: of the one among them that has waited longest. */
-  readonly inside: readonly string[];
+  /** Callers among them that hold locks while they wait, in order of arrival. */
+  readonly flows: readonly WaitingFlow[];
 }
+
+/** A caller that waits inside of other locks. */
+export interface WaitingFlow {
+  /** Milliseconds. */
+  readonly waited: number;
+  /** Innermost first. */
+  readonly holds: ReadonlyArray<{ readonly key: string; readonly kind: LockKind }>;
+}
+
+/** A further name for which callers of a process wait: its record has no room for more. */
+export type FurtherName = Pick<WaitedForLock, 'key' | 'callers' | 'longest'>;
 
 /** A lock that a process holds. Times in ms. */
 export interface HeldLock {
@@ -78,14 +90,20 @@ export interface ProcessActivity {
   readonly waiting: number;
   /** The longest wait first. */
   readonly contended: Listed<WaitedForLock>;
+  /** The first of those that `contended` only counts. */
+  readonly further: readonly FurtherName[];
   /** Elections that it leads: the fencing token is the epoch. */
   readonly leads: Listed<HeldLock>;
   /** Locks that are held for longer than expected, the oldest first. */
   readonly long: Listed<HeldLock>;
+  /** What it holds besides, the oldest first. */
+  readonly holds: Listed<HeldLock>;
   readonly hot: Listed<HotName>;
   /** The newest first. */
   readonly incidents: Listed<LockIncident>;
   readonly findings: Listed<LockFinding>;
+  /** What is wrong with its connection, although it can tell. */
+  readonly problems: readonly LockHealthReason[];
 }
 
 type Check = (value: unknown) => boolean;
@@ -126,10 +144,11 @@ const entries = {
     callers: number,
     longest: number,
     holder: maybe(fields({ ...origin, ...caller, heldFor: maybe(number) })),
-    inside: listOf(text),
+    flows: listOf(fields({ waited: number, holds: listOf(fields({ key: text, kind: text })) })),
   },
   leads: held,
   long: held,
+  holds: held,
   hot: { name: text, waited: number, most: number },
   incidents: {
     ...lock,
@@ -149,6 +168,8 @@ const isActivity = fields({
   ...origin,
   held: number,
   waiting: number,
+  further: listOf(fields({ key: text, callers: number, longest: number })),
+  problems: listOf(text),
   ...Object.fromEntries(lists.map((list) => [list, fields({ first: listOf(fields(entries[list])), more: number })])),
 });
 
@@ -156,16 +177,25 @@ const isActivity = fields({
 const most = 10;
 const longestText = 8_000;
 /** Of this form. A later version of this library may write another one, which this one does not read. */
-const form = 1;
+const form = 2;
 
 /** The text for Redis: names no claim, no ticket and no password. */
 export function encodeActivity(activity: ProcessActivity): string {
   for (let length = most; ; length = Math.floor(length / 2)) {
     const cut = Object.fromEntries(lists.map((list) => [list, shortened<unknown>(activity[list], length)]));
-    const written = JSON.stringify({ form, ...activity, ...cut });
-    if (written.length <= longestText || length === 0) return written;
+    const whole = { form, ...activity, ...cut, further: [] as FurtherName[] };
+    let room = longestText - JSON.stringify(whole).length;
+    if (room < 0 && length > 0) continue;
+    for (const name of [...activity.contended.first.slice(length).map(brief), ...activity.further]) {
+      room -= JSON.stringify(name).length + 1;
+      if (room < 0) break;
+      whole.further.push(name);
+    }
+    return JSON.stringify(whole);
   }
 }
+
+export const brief = ({ key, callers, longest }: WaitedForLock): FurtherName => ({ key, callers, longest });
 
 export function shortened<T>({ first, more }: Listed<T>, length: number): Listed<T> {
   return { first: first.slice(0, length), more: more + Math.max(0, first.length - length) };

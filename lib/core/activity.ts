@@ -1,16 +1,18 @@
 import { channels, type LockChannels } from '../diagnostics/channels.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import {
+  brief,
   decodeActivity,
   encodeActivity,
-  type HeldLock,
   type Listed,
   type LockIncident,
   type ProcessActivity,
+  shortened,
 } from './activity-record.js';
 import { originOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
+import type { LockHealthReason } from './health.js';
 import { HotNames } from './hot-names.js';
 import { LiveLocks, type LiveWaits } from './live-locks.js';
 import type { LocalQueue } from './local-queue.js';
@@ -37,8 +39,8 @@ const mostFindings = 10;
 const longestMessage = 400;
 /** Entries of a list in a sample. */
 const most = 10;
-/** A hold of this age (ms) that also exceeds its lease, or half of its `maxHold`, is long. */
-const leastLong = 10_000;
+/** Names that follow in short. */
+const mostFurther = 100;
 
 /** What it needs from its client. */
 export interface ActivityHost {
@@ -52,6 +54,8 @@ export interface ActivityHost {
   counts(): { readonly held: number; readonly waiting: number };
   holds(): Iterable<Hold>;
   queues(): Iterable<LocalQueue>;
+  /** What is wrong with its connection. */
+  problems(): readonly LockHealthReason[];
   /** True for a lock of this client. */
   isOwn(handle: LockHandle): boolean;
 }
@@ -138,12 +142,13 @@ export class Activity {
       pid,
       held: host.counts().held,
       waiting: [...waits.callers.values()].reduce((sum, callers) => sum + callers, 0),
-      contended: waits.contended,
-      leads: await this.live.holds(most, ({ options }) => options.isElection === true),
-      long: await this.longHolds(),
+      contended: shortened(waits.contended, most),
+      further: waits.contended.first.slice(most).map(brief),
+      ...(await this.live.holds(most)),
       hot: this.hot.listed(now),
       incidents: whole(this.incidents.map(({ at, ...incident }) => ({ ...incident, ago: Math.floor(now - at) }))),
       findings: whole(this.findings),
+      problems: host.problems(),
     };
   }
 
@@ -180,7 +185,7 @@ export class Activity {
 
   private async sample(): Promise<LiveWaits> {
     const now = this.now;
-    this.waits = this.#host.counts().waiting > 0 ? await this.live.waits(most) : noWaits;
+    this.waits = this.#host.counts().waiting > 0 ? await this.live.waits(most + mostFurther) : noWaits;
     this.hot.add(now, this.waits.callers, Math.max(0, Math.min(now - this.sampledAt, reportPause)));
     this.sampledAt = now;
     return this.waits;
@@ -214,14 +219,6 @@ export class Activity {
       log.warn(activityLines.refused(connection, error.message));
       this.stop();
     }
-  }
-
-  private longHolds(): Promise<Listed<HeldLock>> {
-    return this.live.holds(most, ({ lease, options: { maxHold, isElection } }, age) => {
-      if (isElection) return false;
-      const isEndless = maxHold === Number.POSITIVE_INFINITY;
-      return age >= leastLong && age >= (isEndless ? lease : maxHold / 2);
-    });
   }
 
   private remember(incident: (typeof this.incidents)[number]): void {

@@ -1,9 +1,10 @@
 import type { LockSubject } from '../diagnostics/channels.js';
-import type { HeldLock, Listed, WaitedForLock } from './activity-record.js';
+import type { HeldLock, Listed, WaitedForLock, WaitingFlow } from './activity-record.js';
+import type { Caller } from './caller.js';
 import type { Hold } from './hold.js';
 import type { LocalQueue } from './local-queue.js';
-import { type FlowNode, handlesOf } from './lock-flow.js';
-import type { LockHandle } from './lock-handle.js';
+import { handlesOf } from './lock-flow.js';
+import { LockHandle } from './lock-handle.js';
 import { anyName, kindOfName } from './name-kind.js';
 import { setImmediate } from '../platform.js';
 import type { Observation } from './observation.js';
@@ -12,8 +13,11 @@ import type { Observation } from './observation.js';
 const turn = 2;
 /** Entries between two looks at the clock. */
 const stride = 64;
-/** Names that a waiting caller is shown to hold. */
+/** Locks that a waiting caller is shown to hold, and callers of one name that are shown with theirs. */
 const mostInside = 3;
+const mostFlows = 3;
+/** A hold of this age (ms) that also exceeds its lease, or half of its `maxHold`, is long. */
+const leastLong = 10_000;
 
 /** What it needs from its client. */
 export interface LiveLocksHost {
@@ -65,6 +69,16 @@ export interface LiveWaits {
   readonly callers: ReadonlyMap<string, number>;
 }
 
+/** What this process holds. */
+export interface LiveHolds {
+  /** Elections that it leads. */
+  readonly leads: Listed<HeldLock>;
+  /** Longer than expected. */
+  readonly long: Listed<HeldLock>;
+  /** The others. */
+  readonly holds: Listed<HeldLock>;
+}
+
 /** Reads the live state of a client for people. It sends nothing, and no lock waits for it. */
 export class LiveLocks {
   /** Hidden, as in Activity. */
@@ -89,8 +103,8 @@ export class LiveLocks {
       const kind = subject.name === anyName ? kindOfName(subject.key) : subject.name;
       callers.set(kind, (callers.get(kind) ?? 0) + count);
       const longest = Math.floor(now - first.calledAt);
-      const inside = this.keysOf(nested?.around);
-      const lock = { ...partyOf(subject), callers: count, longest, holder, inside };
+      const flows = nested.flatMap((caller) => this.flowOf(caller, now));
+      const lock = { ...partyOf(subject), callers: count, longest, holder, flows };
       const known = byKey.get(queue.name);
       byKey.set(queue.name, known ? together(known, lock) : lock);
     });
@@ -101,25 +115,33 @@ export class LiveLocks {
 
   /**
    * What this process holds, the oldest first.
-   * @param isMeant of a hold of this age (ms)
+   * @param most in each list
    */
-  async holds(most: number, isMeant: (hold: Hold, age: number) => boolean = () => true): Promise<Listed<HeldLock>> {
+  async holds(most: number): Promise<LiveHolds> {
     const now = this.#host.now();
-    const largest = new Largest<HeldLock>(most);
+    const lists = {
+      leads: new Largest<HeldLock>(most),
+      long: new Largest<HeldLock>(most),
+      holds: new Largest<HeldLock>(most),
+    };
     await inTurns(this.#host.holds(), (hold) => {
+      if (!hold.isUsed || hold.lost) return;
       const age = now - hold.acquiredAt;
-      if (hold.isUsed && !hold.lost && isMeant(hold, age)) largest.add(age, () => this.describe(hold, age, now));
+      const list = hold.options.isElection ? 'leads' : isLong(hold, age) ? 'long' : 'holds';
+      lists[list].add(age, () => this.describe(hold, age, now));
     });
-    return largest.listed;
+    return { leads: lists.leads.listed, long: lists.long.listed, holds: lists.holds.listed };
   }
 
-  /** What a waiting caller holds. */
-  private keysOf(around: FlowNode | undefined): readonly string[] {
-    const keys: string[] = [];
+  /** What a waiting caller holds. None when all of it has ended. */
+  private flowOf({ around, calledAt }: Caller, now: number): WaitingFlow[] {
+    const holds: Array<WaitingFlow['holds'][number]> = [];
     for (const handle of handlesOf(around)) {
-      if (keys.length < mostInside && this.#host.isOwn(handle) && !keys.includes(handle.key)) keys.push(handle.key);
+      const isKnown = !this.#host.isOwn(handle) || holds.some(({ key }) => key === handle.key);
+      if (holds.length < mostInside && !isKnown)
+        holds.push({ key: handle.key, kind: LockHandle.holdOf(handle).claim.kind });
     }
-    return keys;
+    return holds.length > 0 ? [{ waited: Math.floor(now - calledAt), holds }] : [];
   }
 
   private describe(hold: Hold, age: number, now: number): HeldLock {
@@ -135,11 +157,16 @@ export class LiveLocks {
   }
 }
 
+function isLong({ lease, options: { maxHold } }: Hold, age: number): boolean {
+  const isEndless = maxHold === Number.POSITIVE_INFINITY;
+  return age >= leastLong && age >= (isEndless ? lease : maxHold / 2);
+}
+
 /** A name has several queues where each caller waits for itself: readers, permits, strict fairness. */
 function together(one: WaitedForLock, other: WaitedForLock): WaitedForLock {
   const [first, second] = one.longest >= other.longest ? [one, other] : [other, one];
-  const inside = first.inside.length > 0 ? first.inside : second.inside;
-  return { ...first, callers: one.callers + other.callers, inside };
+  const flows = [...first.flows, ...second.flows].slice(0, mostFlows);
+  return { ...first, callers: one.callers + other.callers, flows };
 }
 
 const partyOf = ({ key, name, kind, where: method, label }: LockSubject) => ({ key, name, kind, method, label });

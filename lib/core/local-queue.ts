@@ -24,6 +24,8 @@ import { HandOffBudget } from './hand-off-budget.js';
 
 /** Fencing tokens to reserve for local hand-offs: more than a process can use up within one round trip. */
 const tokenBlock = 256;
+/** Callers inside other locks that are shown to operators. */
+const mostNested = 3;
 
 /** What a local queue needs from its client. */
 export interface LocalQueueHost {
@@ -52,8 +54,8 @@ export interface WaitingCallers {
   readonly count: number;
   /** The one that waits longest. */
   readonly first: Caller;
-  /** Of those that are inside other locks, the one that waits longest. */
-  readonly nested: Caller | undefined;
+  /** The first of those that are inside other locks. */
+  readonly nested: readonly Caller[];
   readonly holder: LockHolder | undefined;
 }
 
@@ -105,12 +107,14 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   get waitingHere(): WaitingCallers | undefined {
     let count = 0;
     let first: Caller | undefined;
-    let nested: Caller | undefined;
+    const nested: Caller[] = [];
     for (const caller of this.callers) {
       if (!caller.counted || caller.options.isElection) continue;
       count++;
       if (!first || caller.calledAt < first.calledAt) first = caller;
-      if (caller.around && (!nested || caller.calledAt < nested.calledAt)) nested = caller;
+      // Of callers that are inside the same holds one is enough.
+      if (caller.around && nested.length < mostNested && nested.every(({ around }) => around !== caller.around))
+        nested.push(caller);
     }
     return first && { count, first, nested, holder: this.holder };
   }

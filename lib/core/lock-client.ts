@@ -121,6 +121,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       counts: () => this.counts,
       queues: () => this.everyQueue(),
       holds: () => this.renewal.holds,
+      problems: () => this.health.problems(),
       isOwn: (handle) => LockHandle.isOf(handle, this),
     });
     this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });

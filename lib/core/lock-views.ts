@@ -136,6 +136,22 @@ export class LockViews {
     return eachOnce(backend.list(startsWith));
   }
 
+  /**
+   * The first of these names, and whether that is all: a server with very many keys is looked at for a short while only.
+   * @param most names; @param steps over the keys
+   */
+  async firstNames(startsWith: string, most: number, steps: number): Promise<{ names: string[]; isWhole: boolean }> {
+    const { backend } = this.host;
+    if (!backend.list) throw refusals.notProvided('list');
+    const names = new Set<string>();
+    let done = 0;
+    for await (const batch of backend.list(startsWith)) {
+      for (const name of batch) names.add(name);
+      if (names.size > most || ++done > steps) return { names: [...names].slice(0, most), isWhole: false };
+    }
+    return { names: [...names], isWhole: true };
+  }
+
   private async look(call: string, name: string, waiters: number): Promise<LockSnapshot> {
     assertLockName(name);
     const { backend } = this.host;

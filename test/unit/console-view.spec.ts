@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockIncident, ProcessActivity, WaitedForLock } from '../../lib/core/activity-record.js';
-import type { ConsoleView } from '../../lib/console/console.reader.js';
-import { overviewOf, type SeenProcess } from '../../lib/console/overview.js';
+import type { ConsoleView } from '../../lib/console/answers.js';
+import { overviewOf as overviewOfPicture, pictureOf, type SeenProcess } from '../../lib/console/overview.js';
 import { redacted } from '../../lib/console/redaction.js';
 import { isFromOwnPage } from '../../lib/console/same-origin.js';
 import { waitTree } from '../../lib/console/wait-tree.js';
@@ -22,7 +22,8 @@ function waits(key: string, longest: number, inside: string[] = [], holder = 'h'
     method: 'Job.run',
     label: undefined,
     holder: holderAt(holder),
-    inside,
+    flows:
+      inside.length > 0 ? [{ waited: longest, holds: inside.map((name) => ({ key: name, kind: 'exclusive' })) }] : [],
   };
 }
 
@@ -35,12 +36,17 @@ function processAt(
   const nothing = {
     leads: listed<never>(),
     long: listed<never>(),
+    holds: listed<never>(),
+    further: [],
+    problems: [],
     hot: listed<never>(),
     incidents: listed<never>(),
     findings: listed<never>(),
   };
   return { client: host, host, pid: 1, ...counts, contended: listed(...contended), ...nothing, age: 0, ...more };
 }
+
+const overviewOf = (seen: SeenProcess[], total: number) => overviewOfPicture(pictureOf(seen), total);
 
 describe('who waits for whom', () => {
   it('is a chain from a holder that waits for no one', () => {

@@ -58,7 +58,8 @@ export class RedisViews {
           throw toLockError(error, connection.address);
         });
       cursor = next;
-      if (records.length > 0) yield records.map((record) => keys.nameOf(record));
+      // Also when there are none: the caller may stop after a step.
+      yield records.map((record) => keys.nameOf(record));
     } while (cursor !== '0');
   }
 

@@ -14,7 +14,7 @@ import {
 } from './dom.js';
 import { callerOf, holderOf, processOf } from './parties.js';
 
-/** @typedef {import('../console.reader.js').ConsoleView & { connections: string[], canRelease: boolean }} View */
+/** @typedef {import('../answers.js').OverviewAnswer} View */
 /** @typedef {View['contended'][number]} Contended */
 /** @typedef {import('../wait-tree.js').WaitedLock} WaitedLock */
 
@@ -80,7 +80,7 @@ function showContended({ contended, moreContended }, open) {
     (row, lock) => {
       const { key, kind, holder, callers } = lock;
       nameLock(row, key);
-      writeOrHide(part(row, 'kind'), kind === 'exclusive' ? '' : kind);
+      writeOrHide(part(row, 'kind'), kind === undefined || kind === 'exclusive' ? '' : kind);
       write(part(row, 'who'), holder ? holderOf(holder) : 'not known yet');
       write(part(row, 'where'), holder ? processOf(holder) : '');
       part(row, 'held').hidden = holder?.heldFor === undefined;

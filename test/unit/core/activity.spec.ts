@@ -157,7 +157,11 @@ describe('the activity of a process', () => {
     for (const name of names) void a.take(name, forEver);
     // So many take several turns of the event loop, which virtual time does not wait for.
     do await fleet.clock.advance(6_000);
-    while (fleet.last.long.first.length === 0 || fleet.last.contended.first[0]!.callers < 2);
+    while (
+      fleet.reports.length === 0 ||
+      fleet.last.long.first.length === 0 ||
+      fleet.last.contended.first[0]!.callers < 2
+    );
     expect(fleet.reports.every(({ text }) => text.length <= 8_000)).toBe(true);
     const { contended, long } = fleet.last;
     expect(contended.first[0]).toMatchObject({ key: names[234], callers: 2 });
@@ -225,7 +229,9 @@ describe('the activity of a process', () => {
     const scope = await b.enter('report', resolveOptions({}, lockDefaults));
     void scope.run(() => b.take('invoice', forEver));
     await fleet.clock.advance(6_000);
-    expect(fleet.last.contended.first).toMatchObject([{ key: 'invoice', inside: ['report'] }]);
+    expect(fleet.last.contended.first).toMatchObject([
+      { key: 'invoice', flows: [{ waited: 6_000, holds: [{ key: 'report', kind: 'exclusive' }] }] },
+    ]);
   });
 
   it('tells who leads, and no candidate of an election as a waiting caller', async () => {
@@ -250,13 +256,14 @@ describe('the activity of a process', () => {
 });
 
 describe('a report of another program', () => {
-  it.each(['', 'hello', 'null', '[]', '{"form":2}', '{"form":1,"client":"x"}'])('such as %j is left out', (text) => {
+  it.each(['', 'hello', 'null', '[]', '{"form":3}', '{"form":2,"client":"x"}'])('such as %j is left out', (text) => {
     expect(decodeActivity(text)).toBeUndefined();
   });
 
   it('is one whose lists hold something else', () => {
     const list = { first: [], more: 0 };
-    const whole = { client: 'a', contended: list, leads: list, long: list, hot: list, incidents: list, findings: list };
+    const lists = { contended: list, leads: list, long: list, holds: list, hot: list, incidents: list, findings: list };
+    const whole = { client: 'a', ...lists, further: [], problems: [] };
     const text = encodeActivity({ ...whole, host: undefined, pid: undefined, held: 0, waiting: 0 });
     expect(decodeActivity(text)).toBeDefined();
     expect(decodeActivity(text.replace('"contended":{"first":[]', '"contended":{"first":[1]'))).toBeUndefined();
@@ -271,10 +278,11 @@ describe('a report of another program', () => {
       callers: 1,
       longest: 1,
       holder: { client: 'b', host: 'h', pid: 1, fencingToken: 1, heldFor: 1 },
-      inside: ['a'],
+      flows: [{ waited: 1, holds: [{ key: 'a', kind: 'exclusive' }] }],
     },
     leads: held,
     long: held,
+    holds: held,
     hot: { name: 'k', waited: 1, most: 1 },
     incidents: { ...lock, type: 'lost', ago: 1, fencingToken: 1, lost: 'revoked' },
     findings: { code: 'LOCK_DOCTOR_EVICTION', message: 'm' },
@@ -285,7 +293,8 @@ describe('a report of another program', () => {
       const changed = name === list ? { ...entry, ...change } : entry;
       return [name, { first: [changed], more: 0 }] as const;
     });
-    const whole = { form: 1, client: 'a', host: 'h', pid: 1, held: 0, waiting: 1, ...Object.fromEntries(lists) };
+    const own = { client: 'a', host: 'h', pid: 1, held: 0, waiting: 1, further: [], problems: [] };
+    const whole = { form: 2, ...own, ...Object.fromEntries(lists) };
     return JSON.stringify(list === '' ? { ...whole, ...change } : whole);
   };
 
@@ -302,7 +311,10 @@ describe('a report of another program', () => {
     ['', { pid: 'x' }],
     ['', { waiting: 'x' }],
     ['', { held: undefined }],
-    ['contended', { inside: 'abc' }],
+    ['', { further: [{ key: 'k' }] }],
+    ['', { problems: 'none' }],
+    ['contended', { flows: 'abc' }],
+    ['contended', { flows: [{ waited: 1, holds: ['a'] }] }],
     ['contended', { holder: { client: 'b', heldFor: 'x' } }],
     ['contended', { method: 1 }],
     ['long', { maxHold: '1m' }],
