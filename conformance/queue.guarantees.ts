@@ -152,6 +152,25 @@ export function queue(bench: BackendBench): void {
       },
     );
 
+    inOrder(
+      'tells the first waiter of another process, too, when one of the holder’s own process is ahead',
+      async () => {
+        const [a, b, c] = [await join(), await joinHearing(), await joinHearing()];
+        const name = unique();
+        const holder = await a.take(name);
+        const next = await b.queue(name, { lease: 500 });
+        // If its process dies with the grant, no message reaches it.
+        const sibling = await b.queue(name);
+        const waiting = await c.queue(name);
+        const last = await c.queue(name);
+        await a.release(holder);
+        await b.pushed(next);
+        expect(await b.freeAt(sibling)).toBeLessThanOrEqual(performance.now() + 500 + 2);
+        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 500 + 2);
+        expect(c.hints.filter(({ claim }) => claim === last.id)).toEqual([]);
+      },
+    );
+
     inOrder('tells the next waiter when a lock is free, if the waiter that was notified before gives up', async () => {
       const [a, b, c] = [await join(), await joinHearing(), await joinHearing()];
       const name = unique();

@@ -285,18 +285,24 @@ export class LockTable {
     return undefined;
   }
 
-  /** A lease ends earlier than the waiters may know: sends the time to the first that can be reached. */
+  /**
+   * A lease ends earlier than the waiters may know: sends the time to the first that can be reached. A lease that ends by itself is that of a
+   * process that died, most likely: when the first waiter is of the same process, the first one of another is told, too.
+   */
   private tellOf(name: string, entry: Entry, now: number): void {
     if (entry.holders.size === 0) return;
-    const ends = restOf(entry);
+    const { claim: by, endsAt: ends } = decidingOf(entry);
+    const own = clientOf(by);
+    let told = false;
     for (const [claim, waiter] of entry.queue) {
       const client = clientOf(claim);
-      if (!waits(entry, claim, waiter) || !this.audience.hears(client)) continue;
+      if (!waits(entry, claim, waiter) || !this.audience.hears(client) || (told && client === own)) continue;
       if (waiter.asksAt > ends) {
         waiter.asksAt = ends;
         this.audience.freeAfter(client, { name, id: claim }, ends - now);
       }
-      return;
+      if (client !== own) return;
+      told = true;
     }
   }
 
@@ -414,11 +420,17 @@ function mismatch(entry: Entry, claim: string): Answer {
   return { status: 'mismatch', held: entry.kind };
 }
 
-/** When the leases end that keep others out: the last one of readers, the first one of permits, since one permit may be enough. */
-function restOf({ kind, holders }: Entry): number {
-  const ends = [...holders.values()].map(({ endsAt }) => endsAt);
-  return kind === 'permits' ? Math.min(...ends) : Math.max(...ends);
+/**
+ * The holder whose lease keeps others out: the last one of readers, the first one of permits, since one permit may be enough. Of leases that
+ * end at once, by the order of the claims, as Redis sorts them.
+ */
+function decidingOf({ kind, holders }: Entry): Holder {
+  const before = (a: Holder, b: Holder): boolean => a.endsAt < b.endsAt || (a.endsAt === b.endsAt && a.claim < b.claim);
+  return [...holders.values()].reduce((one, other) => (before(one, other) === (kind === 'permits') ? one : other));
 }
+
+/** When that lease ends. */
+const restOf = (entry: Entry): number => decidingOf(entry).endsAt;
 
 /** The token is the clock at the grant, in µs, or a little more when tokens were issued faster. */
 const heldFor = (fencingToken: number, now: number): number => Math.max(0, now - fencingToken / 1000);

@@ -53,7 +53,7 @@ local function adopt_share(from, known_token, to, lease)
   end
   if ends < present then
     look()
-    tell_of(now_ms + rest_of())
+    tell_of(ends_of())
   end
   return 'adopted ' .. (ends - now_ms)
 end
@@ -83,7 +83,7 @@ local function adopt(from, known_token, to, lease)
   write(to, known_token, ends, 'full')
   leave_queue(from)
   if ends < expiry then
-    tell_of(ends)
+    tell_of(ends, to)
   end
   return 'adopted ' .. (ends - now_ms)
 end

@@ -56,7 +56,7 @@ local function release(claim, keep)
     elseif keep > 0 then
       local _, token = read(record)
       write(claim, token, now_ms + keep, 'kept')
-      tell_of(now_ms + keep)
+      tell_of(now_ms + keep, claim)
       return 'released'
     end
     redis.call('DEL', record_key)
@@ -69,7 +69,7 @@ local function release(claim, keep)
       return 'absent'
     elseif keep > 0 then
       prolong(claim, now_ms + keep, token, 'kept', permits)
-      tell_of(now_ms + rest_of())
+      tell_of(ends_of())
       return 'released'
     end
     drop(claim)
@@ -79,9 +79,9 @@ local function release(claim, keep)
     outcome = leave_queue(claim) and 'cancelled' or 'absent'
     if record then
       -- This claim may have been the one that was notified of an end.
-      local known, rest_of_lease = pcall(rest_of, record)
+      local known, ends, by = pcall(ends_of, record)
       if outcome == 'cancelled' and known then
-        tell_of(now_ms + rest_of_lease)
+        tell_of(ends, by)
       end
       return outcome
     end
@@ -90,7 +90,7 @@ local function release(claim, keep)
     local first = serve(nil)
     if kind == 'shared' or kind == 'permits' then
       if first ~= nil then
-        tell_of(now_ms + rest_of())
+        tell_of(ends_of())
       end
     elseif first == '' then
       -- The lock is free. A live waiter behind so many dead ones should ask.

@@ -114,10 +114,10 @@ local function ask(claim, lease, reserve, patience, demand)
       if wanted ~= 'exclusive' then
         -- Others behind it may fit as well.
         if serve(nil) ~= nil then
-          tell_of(now_ms + rest_of())
+          tell_of(ends_of())
         end
       elseif lease < window then
-        tell_of(now_ms + lease)
+        tell_of(now_ms + lease, claim)
       end
       return granted(token, lease, last)
     end

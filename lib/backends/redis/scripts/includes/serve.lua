@@ -64,7 +64,7 @@ local function serve(caller)
         if wanted == 'exclusive' then
           kind = wanted
           if length < window then
-            tell_of(now_ms + length)
+            tell_of(now_ms + length, claim)
           end
           return claim
         end

@@ -103,7 +103,8 @@ local function admit(to, length, state, wanted, permits, top)
 end
 
 -- Milliseconds until the leases end that keep a claim out: the last one of readers, the first one of permits, since one permit may be
--- enough. 1 when the lock is free, and others may have to be passed over first. An exclusive holder and its token come with it.
+-- enough. 1 when the lock is free, and others may have to be passed over first. With it comes the claim that has this lease, and the token of
+-- an exclusive holder.
 local function rest_of(record)
   if not kind then
     return 1
@@ -113,13 +114,19 @@ local function rest_of(record)
   elseif kind == 'unreadable' then
     return redis.call('PTTL', record_key)
   end
-  local ends
+  local deciding
   if kind == 'permits' then
-    ends = redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    deciding = redis.call('ZRANGEBYSCORE', record_key, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   else
-    ends = redis.call('ZREVRANGEBYSCORE', record_key, '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    deciding = redis.call('ZREVRANGEBYSCORE', record_key, '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
   end
-  return tonumber(ends) - now_ms
+  return tonumber(deciding[2]) - now_ms, deciding[1]
+end
+
+-- When they end, and the claim that has this lease.
+local function ends_of(record)
+  local rest, by = rest_of(record)
+  return now_ms + rest, by
 end
 
 -- Holders of one lock that are compared at most: there may be any number of them.
