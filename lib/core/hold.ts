@@ -10,6 +10,12 @@ import type { WorkerLease } from './renewal-worker.js';
 import { inRoot } from './root-context.js';
 import type { Renewable } from './watchdog.js';
 
+/** How much (ms) of a fixed lease may be missing: by the drift of clocks, and a usual round trip. @param rest of what was requested */
+const mostMissing = (rest: number): number => rest / 50 + 10;
+
+/** When a lease is extended that is shorter than requested: there is time for more than one try, and short work needs none. */
+const thirdOfRest = (now: number, validUntil: number): number => now + Math.max(0, validUntil - now) / 3;
+
 /** The claim that a hold rests on. */
 export interface HeldClaim extends ClaimRef, LockDemand {
   /** The longest lease (ms) that was requested for it: the backend may remember the claim for so long. */
@@ -70,8 +76,7 @@ export class Hold implements Renewable {
     if (!terms.renew) this.fixedEnd = now + terms.lease;
     this.certain = this.withinFixed(grant.validUntil);
     this.provisional = grant.provisional;
-    if (grant.provisional) this.renewAt = now + Math.max(0, grant.validUntil - now) / 3;
-    else this.renewAt = this.nextRenewal(now, grant.validUntil);
+    this.renewAt = grant.provisional ? thirdOfRest(now, grant.validUntil) : this.nextRenewal(now, grant.validUntil);
   }
 
   get name(): string {
@@ -168,9 +173,9 @@ export class Hold implements Renewable {
     this.begunAt = now;
     if (options.renew) return this.tellWorker();
     this.fixedEnd = now + options.lease;
-    // Extends, once, the lease of a name that came earlier or was handed over. Leases from one command differ by less than a millisecond.
-    this.renewAt = this.provisional || latest - this.validUntil > 1 ? now : Number.POSITIVE_INFINITY;
     this.certain = this.withinFixed(this.certain);
+    // Extends, once, the lease of a name that came earlier or was handed over. Leases from one command differ by less than a millisecond.
+    this.renewAt = this.provisional || latest - this.validUntil > 1 ? now : this.nextRenewal(now, this.certain);
   }
 
   /** The end of the certain lease, or of the lease once it is confirmed. */
@@ -270,7 +275,11 @@ export class Hold implements Renewable {
 
   /** A third of the lease after the request was sent, not after its reply. `validUntil` counts from the sending too, and so contains it. */
   private nextRenewal(now: number, validUntil: number): number {
-    if (this.fixedEnd !== undefined) return Number.POSITIVE_INFINITY;
+    if (this.fixedEnd !== undefined) {
+      // It is not renewed, except once where the reply came late: the work has as long as it requested.
+      const isShort = this.fixedEnd - validUntil > mostMissing(this.fixedEnd - now);
+      return isShort ? thirdOfRest(now, validUntil) : Number.POSITIVE_INFINITY;
+    }
     return Math.min(now, validUntil - certainUntil(0, this.lease)) + this.lease / 3;
   }
 

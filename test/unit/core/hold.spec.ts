@@ -127,6 +127,34 @@ describe('a hold', () => {
     expect(backend.renewed).toHaveLength(2);
   });
 
+  it('of a fixed lease whose grant came late is extended once, so that it lasts as long as requested', async () => {
+    const { clock, backend, ...v } = world();
+    // The reply took 400 ms, or the process stood still before it read it.
+    backend.onAcquire = () => backend.grant(600);
+    const lock = await v.acquire('a', { lease: 1_000 });
+    expect(lock.remaining).toBeCloseTo(600 - 0.6 - 2);
+    await clock.advance(200);
+    // A third of what it has: up to its end, and not beyond.
+    expect(backend.renewed).toEqual([expect.objectContaining({ lease: 801 })]);
+    expect(lock.remaining).toBeCloseTo(800 - 0.2 - 0.801 - 2 + 0.2);
+    await clock.advance(796);
+    expect(lock.isHeld).toBe(true);
+    await clock.advance(4);
+    expect(lock.lost).toMatchObject({ reason: 'expired' });
+    expect(backend.renewed).toHaveLength(1);
+  });
+
+  it('of a fixed lease whose grant came late sends nothing if its work is short', async () => {
+    const { clock, backend, ...v } = world();
+    backend.onAcquire = () => backend.grant(600);
+    const lock = await v.acquire('a', { lease: 1_000 });
+    await clock.advance(100);
+    await lock.release();
+    await clock.advance(1_000);
+    expect(backend.renewed).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
   it('whose renew() gets no reply is still held, and rejects that call', async () => {
     const { backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
