@@ -56,7 +56,10 @@ export class Guarantees {
   private readonly lastToken = new Map<string, number>();
   private readonly ended = new Set<string>();
   private readonly freeSince = new Map<string, number>();
+  /** Since when no process works. */
   private idleSince: number | undefined;
+  /** By process: since when it runs and does not work. A stopped one cannot end its timers. */
+  private readonly restsSince = new Map<string, number>();
   private counts = { grants: 0, inOrder: 0, repeated: 0, refused: 0, learned: 0 };
 
   constructor(private readonly world: World) {
@@ -223,19 +226,22 @@ export class Guarantees {
     const { keys, server, processes } = this.world;
     const live = [...processes.values()].filter(({ state }) => state !== 'dead');
     const isIdle = live.every(({ job }) => job === undefined);
-    const timers = live.reduce((sum, process) => sum + process.timers, 0);
+    const timersOf = (some: readonly LabProcess[]): number => some.reduce((sum, process) => sum + process.timers, 0);
     // Waiters whose time is up are forgotten when the name is used again, here. In Redis their keys expire.
     const isWaitedFor = (key: string): boolean => server.table.snapshot(key, 1).waiters.length > 0;
     const records = new Set([...server.table.held(), ...keys.filter(isWaitedFor)]).size;
     this.idleSince = isIdle ? (this.idleSince ?? now) : undefined;
-    if (
-      this.idleSince !== undefined &&
-      now - this.idleSince > longestRepetition &&
-      server.available &&
-      timers + records > 0
-    )
-      this.breaks('G9', `${countOf(timers, 'timer')} and ${countOf(records, 'record')} are left.`);
-    this.notes.set('G9', `${countOf(records, 'record')}, ${countOf(timers, 'timer')}${isIdle ? '' : ' in use'}.`);
+    for (const { name, state, job } of live) {
+      if (state === 'stopped' || job !== undefined) this.restsSince.delete(name);
+      else if (!this.restsSince.has(name)) this.restsSince.set(name, now);
+    }
+    const isOver = (since = now): boolean => server.available && now - since > longestRepetition;
+    const recordsLeft = isOver(this.idleSince) ? records : 0;
+    const timersLeft = timersOf(live.filter(({ name }) => isIdle && isOver(this.restsSince.get(name))));
+    if (timersLeft + recordsLeft > 0)
+      this.breaks('G9', `${countOf(timersLeft, 'timer')} and ${countOf(recordsLeft, 'record')} are left.`);
+    const timers = countOf(timersOf(live), 'timer');
+    this.notes.set('G9', `${countOf(records, 'record')}, ${timers}${isIdle ? '' : ' in use'}.`);
   }
 
   private learns(note: string): void {
