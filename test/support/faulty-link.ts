@@ -22,7 +22,7 @@ import type { ProcessClock } from './process-clock.js';
 export type Swallows = 'everything' | 'replies';
 
 /** Milliseconds from the break of a connection until the next one is usable. */
-const reconnecting = 50;
+export const reconnecting = 50;
 /** Milliseconds before a command that was refused for a moment is sent again. */
 const transientPause = 100;
 
@@ -215,9 +215,12 @@ export class FaultyLink implements LockBackend {
 
   async renew(holds: readonly RenewRequest[]): Promise<RenewReply[]> {
     for (const { id: claim } of holds) this.renewing.add(claim);
+    const from = this.world.now();
     try {
       const terms = { name: holds[0]?.name, giveUpAt: Number.NEGATIVE_INFINITY, executedLate: true };
       const { answer, sentEarlier } = await this.ask(terms, () => () => this.inner.renew(holds));
+      // The server has a fault of its own.
+      if (answer.includes('unanswered')) this.troubles.push({ from, to: this.world.now() });
       return answer.map((one) =>
         typeof one === 'object' ? { ...one, validUntil: one.validUntil - sentEarlier } : one,
       );

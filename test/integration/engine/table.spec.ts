@@ -34,7 +34,7 @@ type Step =
   | { readonly what: 'leave'; readonly name: number }
   | { readonly what: 'revoke'; readonly name: number };
 
-const runs = randomRuns(150);
+const runs = randomRuns<[Step[]]>({ usual: 150, deep: 1_000 });
 const parties = 3;
 const names = 2;
 /** In that time nothing ends by itself except pushed grants that are not confirmed, after 3 s. */

@@ -15,6 +15,8 @@ export class Holdings {
   private readonly ended = new Map<string, number>();
   /** By name: the server has forgotten tokens up to this one. Their holders cannot know that, and another process may hold the lock. */
   private readonly forgotten = new Map<string, number>();
+  /** By name: how many operators are taking it from its holders. Which ones is known at the reply. */
+  private readonly revoking = new Map<string, number>();
 
   constructor(
     private readonly servers: readonly MemoryLockServer[],
@@ -56,13 +58,22 @@ export class Holdings {
     }
   }
 
-  /** All tokens granted so far, or reserved for hand-offs inside a process. @param all also those granted from now on */
-  forget(name: string, all = false): void {
-    this.forgotten.set(name, all ? Number.POSITIVE_INFINITY : Math.max(...this.servers.map(largestToken)));
+  /** All tokens granted so far, or reserved for hand-offs inside a process. Never fewer than before: a server that has lost all its data since
+   * knows of none. */
+  forget(name: string): void {
+    this.forgotten.set(name, Math.max(this.forgotten.get(name) ?? 0, ...this.servers.map(largestToken)));
+  }
+
+  /** The same, and all that are granted until the operator has its reply. */
+  async revoke(name: string, operator: Promise<unknown>): Promise<void> {
+    this.revoking.set(name, (this.revoking.get(name) ?? 0) + 1);
+    await operator.catch(() => undefined);
+    this.forget(name);
+    this.revoking.set(name, this.revoking.get(name)! - 1);
   }
 
   private isForgotten({ key, fencingToken }: LockHandle): boolean {
-    return fencingToken <= (this.forgotten.get(key) ?? 0);
+    return (this.revoking.get(key) ?? 0) > 0 || fencingToken <= (this.forgotten.get(key) ?? 0);
   }
 }
 

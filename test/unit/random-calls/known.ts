@@ -1,16 +1,35 @@
+import fc from 'fast-check';
 import type { Beginning, Call, Scene } from './calls.js';
 
 /** The input of a random run. */
 export type Drawn = [beginnings: Beginning[], scene: Scene, poll: number, pauses: number];
 
 const atOnce: Beginning = { opensAt: 0, settingUp: 0 };
-const call = (terms: Partial<Call>): Call => ({
+const usual: Call = {
   ...{ at: 0, process: 0, names: ['a'], crowd: 1, share: false, permits: 1, wait: 5_000, lease: 2_000, renew: false },
   ...{ fairness: 'handoff', abortAfter: undefined, minHold: undefined, maxHold: undefined, work: 0, atLast: 'release' },
-  ...terms,
-});
+};
+const call = (terms: Partial<Call>): Call => ({ ...usual, ...terms });
 const several = (count: number, terms: Partial<Call> = {}): Call[] => Array.from({ length: count }, () => call(terms));
-const drawn = (scene: Scene, poll = 1_000, first = atOnce): Drawn => [[first, atOnce, atOnce], scene, poll, 0];
+const drawn = (scene: Scene, poll = 1_000, first = atOnce, others = [atOnce, atOnce], pauses = 0): Drawn => [
+  [first, ...others],
+  scene,
+  poll,
+  pauses,
+];
+
+/** The code of an input, to be written below. */
+export function exampleOf([[first, ...others], { calls, faults }, poll, pauses]: Drawn): string {
+  const code = calls.map((one) => {
+    const terms = Object.entries(one).filter(
+      ([key, value]) => fc.stringify(value) !== fc.stringify(usual[key as keyof Call]),
+    );
+    return `      call({ ${terms.map(([key, value]) => `${key}: ${fc.stringify(value)}`).join(', ')} }),\n`;
+  });
+  const lines = faults.map((one) => `      ${fc.stringify(one)},\n`);
+  const rest = [poll, first, others, pauses].map((one) => fc.stringify(one)).join(', ');
+  return `  'what happens': drawn(\n    {\n      calls: [\n${code.join('')}      ],\n      faults: [\n${lines.join('')}      ],\n    },\n    ${rest},\n  ),`;
+}
 
 /** Faults that random calls have found, shrunk. They run before the random ones in each run of the tests. */
 export const known: Record<string, Drawn> = {
@@ -77,5 +96,60 @@ export const known: Record<string, Drawn> = {
       call({ process: 1, names: ['a', 'book', 'b'], lease: 10_000, wait: Number.POSITIVE_INFINITY }),
     ],
     faults: [],
+  }),
+  'a process with two waiters dies, and the lock is granted to the first for a short lease': drawn({
+    calls: [
+      call({ at: 1 }),
+      ...several(2),
+      call({ work: 2_500 }),
+      call({ at: 2, process: 1, lease: 500, fairness: 'strict' }),
+      call({ at: 2, process: 1, lease: 500 }),
+      call({ at: 1, process: 2, lease: 10_000 }),
+    ],
+    faults: [{ at: 2, server: 0, process: 1, what: 'die half-open' }],
+  }),
+  'a process stands still before it reads the grant of a fixed lease': drawn({
+    calls: [call({}), call({ at: 254 }), ...several(2), call({ process: 1, lease: 500 })],
+    faults: [
+      { at: 0, server: 0, what: 'slow', process: 0, by: 20, lasts: 30_000 },
+      { at: 254, server: 0, what: 'stop', process: 0, lasts: 400 },
+    ],
+  }),
+  'servers that respond slowly elect the holder of a fixed lease in two rounds': drawn(
+    {
+      calls: [...several(4), call({ process: 1, lease: 500 })],
+      faults: [
+        { at: 0, server: 0, what: 'slow', process: 0, by: 32, lasts: 30_000 },
+        { at: 0, server: 2, what: 'slow', process: 0, by: 200, lasts: 30_000 },
+        { at: 0, server: 1, what: 'slow', process: 0, by: 197, lasts: 30_000 },
+      ],
+    },
+    1_000,
+    { opensAt: 0, settingUp: 1_500 },
+  ),
+  'the vote of one server is older than the election, and the lease is fixed': drawn({
+    calls: [
+      call({ at: 100, names: ['book'] }),
+      call({ names: ['book'], share: true, wait: 0, lease: 10_000, work: 150 }),
+      call({ wait: 0, lease: 100 }),
+      call({ names: ['a', 'b'], wait: 0, lease: 100 }),
+    ],
+    faults: [
+      { at: 0, server: 1, what: 'loseHandOffs', count: 1 },
+      { at: 0, server: 0, what: 'unavailable', lasts: 4_000 },
+    ],
+  }),
+  'a server that has lost all data loses one lock more': drawn({
+    calls: [
+      call({ wait: 0, lease: 10_000, minHold: 50, work: 2_500 }),
+      call({ lease: 100, fairness: 'strict', minHold: 50 }),
+      call({ wait: 0, lease: 100 }),
+      call({ wait: 0, lease: 100, maxHold: 80 }),
+    ],
+    faults: [
+      { at: 0, server: 0, what: 'restart empty', lasts: 250 },
+      { at: 0, server: 0, what: 'refuse', lasts: 1_200, passing: false },
+      { at: 0, server: 0, what: 'lose', name: 'a' },
+    ],
   }),
 };

@@ -4,7 +4,7 @@ import type { Hold } from '../../../lib/core/hold.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { LockConnection } from '../../../lib/connection/lock.connection.js';
-import { FaultyLink, type Span } from '../../support/faulty-link.js';
+import { FaultyLink, reconnecting, type Span } from '../../support/faulty-link.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ProcessClock } from '../../support/process-clock.js';
 import type { VirtualClock } from '../../support/virtual-clock.js';
@@ -136,8 +136,8 @@ export class Process {
           ({ hold, leftAt }) => leftAt ?? (hold.lost ? hold.validUntil : Number.POSITIVE_INFINITY),
         );
         const work = Math.min(shutdownTimeout, Math.max(0, ...until.map((end) => end - from)));
-        // For a missing reply, a new connection, and the release after it.
-        return work + 3 * commandTimeout;
+        // For a missing reply, the release after it, and its repetition: each on a new connection.
+        return work + 3 * (commandTimeout + reconnecting);
       },
       this.connection.beforeApplicationShutdown(),
     );

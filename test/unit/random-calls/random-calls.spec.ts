@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { randomRuns } from '../../support/random-runs.js';
 import { beginning, type Call, poll, processes, scenes } from './calls.js';
-import { known } from './known.js';
+import { type Drawn, exampleOf, known } from './known.js';
 import { Run, type Seen } from './run.js';
 
-const runs = randomRuns(300);
+const runs = randomRuns<Drawn>({ usual: 300, deep: 3_000 }, exampleOf);
 
 /** Replaces calls that a quorum does not support. */
 const ofQuorum = (one: Call): Call => ({

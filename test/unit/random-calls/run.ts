@@ -1,5 +1,6 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { settled } from '../../../lib/backends/memory/turns.js';
+import { claimWindow } from '../../../lib/core/defaults.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { MultiLock } from '../../../lib/core/multi-lock.js';
@@ -201,14 +202,16 @@ export class Run implements World {
     const several = call.names.length > 1;
     // With several names, and in an adoption, granted names are released before the call rejects.
     const givenBack = several || adopts ? 2 * commandTimeout : 0;
+    // Over a quorum twice that of a server: an election may need a second round, for the token.
+    const longest = process.client.backend.commandTimeout;
     // Before the start, one try waits for the connection, and for its reply.
     const connects = call.wait === 0 && process.links.some(({ startedAt }) => startedAt > since);
-    const connecting = connects ? process.client.backend.commandTimeout : 0;
+    const connecting = connects ? longest : 0;
     const atMost = (): number =>
       Math.min(
-        call.wait + connecting + commandTimeout,
+        call.wait + connecting + longest,
         call.abortAfter ?? Number.POSITIVE_INFINITY,
-        Math.max(0, process.closingAt - since) + connecting + commandTimeout,
+        Math.max(0, process.closingAt - since) + connecting + longest,
       ) + givenBack;
     let outcome = 'granted';
     try {
@@ -233,7 +236,9 @@ export class Run implements World {
     if (outcome === 'LOCK_UNAVAILABLE') {
       // One try that came while another acquire was pending may need two replies.
       const tooSlow = wait === 0 && 2 * process.latency(since, now) > commandTimeout;
-      const excused = tooSlow || process.closingAt <= now || process.troubledUntil(now) >= since;
+      // A request of a claim that waits, and that failed, is repeated after a third of the window: until then nothing is known.
+      const unknown = process.failedUntil(now) + claimWindow / 3 + process.latency(since, now) >= since;
+      const excused = tooSlow || unknown || process.closingAt <= now || process.troubledUntil(now) >= since;
       if (!excused && answeredAt > since) this.broke(`${said}, though the server answers`);
     } else if (outcome === 'LOCK_CONTENDED' || outcome === 'LOCK_WAIT_TIMEOUT') {
       if (answeredAt === Number.NEGATIVE_INFINITY) this.broke(`${said}, though the server has never answered`);
@@ -287,10 +292,7 @@ export class Run implements World {
         this.free?.lost(fault.name);
         return this.holdings.forget(fault.name);
       case 'forceRelease':
-        // Until its reply it is not known what it revokes.
-        this.holdings.forget(fault.name, true);
-        await this.processes[0]!.client.views.forceRelease(fault.name).catch(() => undefined);
-        return this.holdings.forget(fault.name);
+        return this.holdings.revoke(fault.name, this.processes[0]!.client.views.forceRelease(fault.name));
       case 'restart empty':
         for (const name of names) this.holdings.forget(name);
         this.free?.restarted();
