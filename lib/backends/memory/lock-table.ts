@@ -287,7 +287,7 @@ export class LockTable {
 
   /**
    * A lease ends earlier than the waiters may know: sends the time to the first that can be reached. A lease that ends by itself is that of a
-   * process that died, most likely: when the first waiter is of the same process, the first one of another is told, too.
+   * process that died, most likely: when the first waiter is of the same process, the first one of another is notified, too.
    */
   private tellOf(name: string, entry: Entry, now: number): void {
     if (entry.holders.size === 0) return;

@@ -5,7 +5,7 @@
 local most_passed = 100
 
 -- A lease ends earlier than the waiters may know: sends the time to the first that can be reached. A lease that ends by itself is that of a
--- process that died, most likely: when the first waiter is of the same process, the first one of another is told, too.
+-- process that died, most likely: when the first waiter is of the same process, the first one of another is notified, too.
 -- `by`: the claim whose lease it is.
 local function tell_of(ends, by)
   local own = by and channel_of(by)
