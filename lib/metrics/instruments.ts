@@ -8,13 +8,15 @@ export interface LockInstrument {
   readonly description: string;
   /** Upper limits, of a histogram. */
   readonly buckets?: readonly number[];
+  /** Of a gauge: which one of several worker processes of one application counts. */
+  readonly ofWorkers?: 'min' | 'max';
   /** Names of all attributes that a measurement may have. */
   readonly attributes: readonly string[];
 }
 
 const lock = ['redis_lock.name', 'redis_lock.connection', 'redis_lock.kind'] as const;
 
-/** Times are in seconds. */
+/** Times are in seconds. An instrument of the unit '1' is a share. */
 export const instruments = {
   waitTime: {
     name: 'redis_lock.wait_time',
@@ -68,6 +70,15 @@ export const instruments = {
     description: 'Locks that were lost while their holder worked.',
     attributes: [...lock, 'redis_lock.reason'],
   },
+  lastLost: {
+    name: 'redis_lock.lost.timestamp',
+    // It differs from loss to loss, also where the process restarted between two of them and its counter began again.
+    kind: 'gauge',
+    ofWorkers: 'max',
+    unit: 's',
+    description: 'When a lock was last lost while its holder worked, in seconds since 1970.',
+    attributes: [...lock, 'redis_lock.reason'],
+  },
   handOffs: {
     name: 'redis_lock.handoffs',
     kind: 'counter',
@@ -85,10 +96,11 @@ export const instruments = {
   leaseLeft: {
     name: 'redis_lock.lease.left',
     kind: 'histogram',
-    unit: 's',
+    // Leases of different lengths can have one label. Their shares can be added up.
+    unit: '1',
     description:
-      'What was left of a lease when the reply to its renewal came: about two thirds of it, and little before a loss.',
-    buckets: [0.1, 0.5, 1, 2, 3, 4, 6, 8, 10, 15, 20, 30, 60],
+      'The share of a lease that was left when the reply to its renewal came: about two thirds, and little before a loss.',
+    buckets: [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
     attributes: [...lock, 'redis_lock.outcome'],
   },
   forceReleases: {
@@ -101,6 +113,7 @@ export const instruments = {
   available: {
     name: 'redis_lock.available',
     kind: 'gauge',
+    ofWorkers: 'min',
     // A gauge of the unit '1' would be a `_ratio` in Prometheus.
     unit: '{server}',
     description: 'Whether a connection to a server is ready for locks: 1 or 0.',
@@ -109,4 +122,4 @@ export const instruments = {
 } as const satisfies Record<string, LockInstrument>;
 
 /** What is read when metrics are collected. */
-export type LockGauge = (typeof instruments)['held' | 'waiting' | 'leader' | 'available'];
+export type LockGauge = (typeof instruments)['held' | 'waiting' | 'leader' | 'lastLost' | 'available'];

@@ -12,16 +12,22 @@ export interface LockReading {
 const place = Symbol.for('nestjs-redis-lock.connections');
 const liveConnections = (): Iterable<LiveConnection> => (globalThis as { [place]?: Set<LiveConnection> })[place] ?? [];
 
-/** Reads live state, so the values never drift. */
+/** Reads live state, so the values never drift. Of losses the time is kept. */
 export class LockGauges {
+  private readonly losses = new Map<LabelSet, LockReading>();
   /** What had a value before. */
   private readonly seen = new Set<LabelSet>();
 
   constructor(private readonly labels: LockLabels) {}
 
+  lost(labels: LabelSet): void {
+    this.losses.set(labels, { value: Date.now() / 1000, attributes: labels.attributes });
+  }
+
   /** What had a value before has 0: a series that only ends would be drawn with its last value for minutes. */
   read(gauge: LockGauge): Iterable<LockReading> {
     if (gauge === instruments.available) return this.servers();
+    if (gauge === instruments.lastLost) return this.losses.values();
     return gauge === instruments.leader ? this.leaders() : this.locks(gauge);
   }
 

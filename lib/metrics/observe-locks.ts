@@ -40,12 +40,14 @@ export function observeLocks(sink: LockSink, options: LockLabelOptions = {}): Lo
       sink.record(instruments.holdTime, held / 1000, labels.of(hold).with('redis_lock.outcome', outcome));
     },
     'tracing:nestjs-redis-lock:hold:error': (hold) => {
-      sink.record(instruments.lost, 1, labels.of(hold).with('redis_lock.reason', hold.error!.reason));
+      const lost = labels.of(hold).with('redis_lock.reason', hold.error!.reason);
+      sink.record(instruments.lost, 1, lost);
+      gauges.lost(lost);
     },
     'nestjs-redis-lock:renewed': (renewal) => {
       const ended = labels.of(renewal).with('redis_lock.outcome', renewal.outcome);
       sink.record(instruments.renewals, 1, ended);
-      if (!renewal.provisional) sink.record(instruments.leaseLeft, renewal.left / 1000, ended);
+      if (!renewal.provisional) sink.record(instruments.leaseLeft, renewal.left / renewal.lease, ended);
     },
     'nestjs-redis-lock:force-released': (release) => {
       sink.record(instruments.forceReleases, 1, labels.of(release));

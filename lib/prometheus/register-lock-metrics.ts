@@ -61,8 +61,8 @@ function registerGauge(
 ): void {
   new Gauge({
     ...settings,
-    // Of the workers of a cluster of Node processes: a server is available when it is for all of them.
-    aggregator: instrument.kind === 'gauge' ? 'min' : 'sum',
+    // Of the workers of a cluster of Node processes: a server is available when it is for all of them, and the last loss of all counts.
+    aggregator: instrument.kind === 'gauge' ? instrument.ofWorkers : 'sum',
     collect() {
       this.reset();
       for (const { value, attributes } of metrics.read(instrument)) this.set(renamed(attributes), value);

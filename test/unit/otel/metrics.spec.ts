@@ -5,7 +5,7 @@ import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { settled } from '../../support/virtual-clock.js';
 import { unanswered } from '../../support/scripted-backend.js';
 import { VirtualClient } from '../core/virtual-client.js';
-import { Telemetry } from './telemetry.js';
+import { type Point, Telemetry } from './telemetry.js';
 
 /** The code has texts of these forms: names that fit one have a label. */
 void [lockName`product:${42}`, lockName`a`, lockName`b`];
@@ -117,7 +117,23 @@ describe('OpenTelemetry metrics', () => {
     expect(await telemetry.points('redis_lock.hold_time')).toEqual([[outcome('lost'), [1.5, 1]]]);
   });
 
-  it('count renewals, and have what was left of the lease at their reply, in seconds', async () => {
+  it('tell when a lock was last lost, so that a loss after a restart is not taken for the one before it', async () => {
+    const before = Date.now() / 1000;
+    await v.acquire('product:42', { lease: 1_000 });
+    await v.clock.advance(1_500);
+    const [[attributes, first]] = (await telemetry.points('redis_lock.lost.timestamp')) as [Point];
+    expect(attributes).toEqual({ ...product, 'redis_lock.reason': 'expired' });
+    expect(first).toBeGreaterThanOrEqual(before);
+    expect(first).toBeLessThanOrEqual(Date.now() / 1000);
+    while (Date.now() / 1000 === first);
+    await v.acquire('product:43', { lease: 1_000 });
+    await v.clock.advance(1_500);
+    const [[, second], ...others] = (await telemetry.points('redis_lock.lost.timestamp')) as [Point];
+    expect(others).toEqual([]);
+    expect(second).toBeGreaterThan(first as number);
+  });
+
+  it('count renewals, and have the share of the lease that was left at their reply', async () => {
     await v.acquire('product:42', { lease: 900, renew: true });
     await v.clock.advance(300);
     v.backend.onRenew = (all) => all.map(() => 'unanswered');
@@ -128,9 +144,20 @@ describe('OpenTelemetry metrics', () => {
     ]);
     // 900 ms less what the clocks may differ (0.9 ms of drift, 2 ms), a third of it gone.
     expect(await telemetry.points('redis_lock.lease.left')).toEqual([
-      [outcome('renewed'), [0.5971, 1]],
-      [outcome('unanswered'), [0.5971, 1]],
+      [outcome('renewed'), [expect.closeTo(597.1 / 900, 6), 1]],
+      [outcome('unanswered'), [expect.closeTo(597.1 / 900, 6), 1]],
     ]);
+  });
+
+  it('have equal shares for leases of different lengths under one label: none of them looks short beside the other', async () => {
+    await v.acquire('product:1', { lease: '3s', renew: true });
+    await v.acquire('product:2', { lease: '30s', renew: true });
+    await v.clock.advance(10_500);
+    const [[, [sum, count]], ...others] = (await telemetry.points('redis_lock.lease.left')) as [[object, number[]]];
+    expect(others).toEqual([]);
+    // Ten of the short lease, one of the long one.
+    expect(count).toBe(11);
+    expect(sum! / count!).toBeCloseTo(2 / 3, 2);
   });
 
   it('show what the process holds and waits for now, and 0 for a name whose locks are free again', async () => {

@@ -47,9 +47,10 @@ describe('the metrics of locks for Prometheus', () => {
       redis_lock_leader: 'gauge',
       redis_lock_contentions_total: 'counter',
       redis_lock_lost_total: 'counter',
+      redis_lock_lost_timestamp_seconds: 'gauge',
       redis_lock_handoffs_total: 'counter',
       redis_lock_renewals_total: 'counter',
-      redis_lock_lease_left_seconds: 'histogram',
+      redis_lock_lease_left: 'histogram',
       redis_lock_force_releases_total: 'counter',
       redis_lock_available: 'gauge',
     });
@@ -105,7 +106,7 @@ describe('the metrics of locks for Prometheus', () => {
     expect(await linesOf('redis_lock_renewals_total')).toEqual([
       `redis_lock_renewals_total{${product},redis_lock_outcome="renewed"} 1`,
     ]);
-    expect(await linesOf('redis_lock_lease_left_seconds_count')).toEqual([]);
+    expect(await linesOf('redis_lock_lease_left_count')).toEqual([]);
   });
 
   it('label locks by a function of the application', async () => {
@@ -127,10 +128,14 @@ describe('the metrics of locks for Prometheus', () => {
       `redis_lock_renewals_total{${product},redis_lock_outcome="renewed"} 1`,
       `redis_lock_renewals_total{${product},redis_lock_outcome="lost"} 1`,
     ]);
-    expect(await linesOf('redis_lock_lease_left_seconds_count')).toHaveLength(2);
+    expect(await linesOf('redis_lock_lease_left_count')).toHaveLength(2);
     expect(await linesOf('redis_lock_lost_total')).toEqual([
       `redis_lock_lost_total{${product},redis_lock_reason="revoked"} 1`,
     ]);
+    const [lost = ''] = await linesOf('redis_lock_lost_timestamp_seconds');
+    expect(lost).toContain(`{${product},redis_lock_reason="revoked"} `);
+    // Seconds since 1970, in this minute or the one before.
+    expect(Math.abs(Number(lost.split(' ').at(-1)) - Date.now() / 1000)).toBeLessThan(60);
   });
 
   it('show at each scrape what is held and waited for at that moment, and which servers are available', async () => {
@@ -176,11 +181,14 @@ describe('the metrics of locks for Prometheus', () => {
     ]);
   });
 
-  it('add up over the workers of one Node application, but for availability, which is that of the worst worker', async () => {
+  it('add up over the workers of one Node application, but for availability, which is that of the worst worker, and the last loss of all', async () => {
     begin();
     const metrics = await registry.getMetricsAsJSON();
     const aggregators = metrics.flatMap(({ name, aggregator }) => (aggregator === 'sum' ? [] : [[name, aggregator]]));
-    expect(aggregators).toEqual([['redis_lock_available', 'min']]);
+    expect(aggregators).toEqual([
+      ['redis_lock_lost_timestamp_seconds', 'max'],
+      ['redis_lock_available', 'min'],
+    ]);
   });
 
   it('are in the global registry of prom-client unless another one is given', async () => {
