@@ -1,4 +1,4 @@
-import { describe } from '../core/describe.js';
+import { describe, kindOf } from '../core/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 /** Options of a connection: `RedisLockModule.forRoot` and `createLockClient`. Those of a factory are refused as the application starts. */
@@ -6,18 +6,6 @@ export const optionRefusals = {
   /** `name` is not a name. */
   noName: (given: unknown, reserved: string) =>
     wrong(`name: ${describe(given)} given; a non-empty string other than '${reserved}' expected.`),
-
-  /** ioredis would accept it, and connect to this machine. A string is not shown: it may contain a password. */
-  noRedis: (option: string, given: string) =>
-    wrong(
-      `${option}: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
-    ),
-
-  /** ioredis would ignore it, and connect to this machine. */
-  foreignOption: (option: string, name: string) =>
-    wrong(
-      `${option}: ioredis has no option '${name}'. Write ${option === 'redis' ? 'redis: url' : 'the URL itself'}, or ioredis' own options: { host, port, username, password, tls }. For a Redis Cluster write cluster: { nodes }.`,
-    ),
 
   /** A client as `cluster`. */
   clusterClient: () =>
@@ -46,7 +34,7 @@ export const optionRefusals = {
 
   /** `quorum` without its servers. */
   noNodes: (given: unknown) =>
-    wrong(`quorum.nodes: ${describe(given)} given; a list of 3, 5 or 7 independent Redis servers expected.`),
+    wrong(`quorum.nodes: ${kindOf(given)} given; a list of 3, 5 or 7 independent Redis servers expected.`),
 
   /** A restarted node could vote again while the default lease runs. */
   shortGuard: (guard: number, lease: number) =>

@@ -36,17 +36,17 @@ export function createBackend(
   rare: RareBackends,
   observes = false,
 ): LockBackend {
-  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas, redisson } = options;
+  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas, redisson, byDefault } = options;
   if (backend) return backend;
   const shared = { keyPrefix, poll, log, observes };
   const onCluster = cluster && { ...shared, commandTimeout, cluster };
   if (redisson)
     return new rare.RedissonBackend!(
-      { ...shared, ...redisson, commandTimeout, redis, replicas },
+      { ...shared, ...redisson, commandTimeout, redis, replicas, byDefault },
       onCluster && ((format) => new rare.ClusterBackend!({ ...onCluster, format })),
     );
   if (onCluster) return new rare.ClusterBackend!(onCluster);
-  if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas });
+  if (!quorum) return new RedisBackend({ ...shared, commandTimeout, redis, replicas, byDefault });
   const { nodes, nodeTimeout, restartGuard } = quorum;
   const node = { uptime: restartGuard !== 0 };
   return new rare.QuorumBackend!({

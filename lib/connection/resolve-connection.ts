@@ -1,16 +1,18 @@
 import type { Cluster } from 'ioredis';
 import { assertQuorumSize } from '../backends/quorum/quorum-rules.js';
 import {
+  assertConnection,
+  assertNode,
   isCluster,
   parseReplicas,
+  type DefaultServer,
   readCluster,
-  readUrl,
+  unsetHost,
   type RedisClusterOptions,
   type RedisConnection,
   type ReplicaTerms,
 } from '../backends/redis/index.js';
 import { defaults as library, least } from '../core/defaults.js';
-import { describe } from '../core/describe.js';
 import { parseDuration } from '../core/duration.js';
 import type { LockBackend } from '../core/lock-backend.js';
 import {
@@ -47,6 +49,8 @@ export interface ResolvedBackendOptions {
   readonly poll: number;
   readonly replicas: ReplicaTerms | undefined;
   readonly redisson: ResolvedRedissonOptions | undefined;
+  /** Set when no option names the server. */
+  readonly byDefault?: DefaultServer | undefined;
 }
 
 /** A connection's options, checked and with their defaults; times in milliseconds. May contain passwords. */
@@ -120,7 +124,7 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
   const { keyPrefix = redisson ? '' : library.keyPrefix } = given;
   const { commandTimeout = library.commandTimeout, poll = library.poll } = given;
   const cluster = clusterIn(given);
-  if (!cluster && redis !== undefined) assertRedisConnection('redis', redis);
+  if (!cluster && redis !== undefined) assertConnection('redis', redis);
   if (typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
   const answerTime = parseDuration('commandTimeout', commandTimeout, { min: least.commandTimeout });
   return {
@@ -133,7 +137,24 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
     poll: parseDuration('poll', poll, { min: least.poll }),
     replicas: parseReplicas(replicas, answerTime),
     redisson,
+    byDefault: defaultIn(given),
   };
+}
+
+/** Why the server is the one on this machine. Undefined when an option names it. */
+function defaultIn(given: Given): DefaultServer | undefined {
+  const isProduction = process.env['NODE_ENV'] === 'production';
+  const places = ['redis', 'cluster', 'quorum', 'backend'] as const;
+  if (places.every((place) => given[place] === undefined)) {
+    const unset = places.find((place) => place in given);
+    const reason = unset === undefined ? 'no redis is given' : `${unset} is undefined`;
+    return { why: `the default, as ${reason}`, isSlip: unset !== undefined || isProduction };
+  }
+  const { redis } = given;
+  const host = typeof redis === 'object' ? unsetHost(redis) : undefined;
+  if (host !== undefined) return { why: `the default host, as redis.host is ${host}`, isSlip: true };
+  const isEmpty = typeof redis === 'object' && Object.keys(redis!).length === 0;
+  return isEmpty ? { why: 'the default, as redis is empty', isSlip: isProduction } : undefined;
 }
 
 /** The cluster in `cluster` or `redis`, if there is one. */
@@ -165,7 +186,7 @@ function resolveQuorum(options: unknown, lease: number): ResolvedQuorumOptions {
   } = readOptions('quorum', options, ['nodes', 'nodeTimeout', 'restartGuard']);
   if (!Array.isArray(nodes)) throw refusals.noNodes(nodes);
   assertQuorumSize(nodes.length);
-  for (const node of nodes) assertRedisConnection('quorum.nodes', node);
+  for (const node of nodes) assertNode('quorum.nodes', node);
   const guard = parseDuration('quorum.restartGuard', restartGuard, { min: least.restartGuard });
   if (guard > 0 && guard < lease) throw refusals.shortGuard(guard, lease);
   return {
@@ -184,21 +205,4 @@ function assertOnePlace(given: Given): void {
   if (extra) throw refusals.twoBackends(extra, 'backend');
   if (typeof Reflect.get(Object(given.backend) as object, 'acquire') !== 'function')
     throw refusals.noBackend(given.backend);
-}
-
-/** Options of other Redis modules of Nest, and of other clients. */
-const foreignOptions = ['url', 'uri', 'type', 'config', 'nodes'];
-
-/** ioredis accepts nearly everything, and falls back to localhost for what it does not understand. */
-function assertRedisConnection(option: string, given: unknown): void {
-  const understood =
-    typeof given === 'string'
-      ? /^(rediss?:\/\/|\/)/.test(given)
-      : typeof given === 'object' && given !== null && !Array.isArray(given);
-  // A URL may contain a password.
-  if (!understood) throw refusals.noRedis(option, typeof given === 'string' ? 'this string' : describe(given));
-  if (typeof given === 'string') readUrl(given, option);
-  const options = Object(given) as object;
-  const foreign = 'duplicate' in options ? undefined : foreignOptions.find((name) => Object.hasOwn(options, name));
-  if (foreign) throw refusals.foreignOption(option, foreign);
 }

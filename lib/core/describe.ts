@@ -28,9 +28,15 @@ function escape(character: string): string {
 export const inspectCustom: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never;
 export type Inspect = (value: unknown, options: object) => string;
 
-/** A short, safe description of a wrong value for an error message: never calls user code such as `toString`. */
+/** A URL, the end of one, or a text that says what it is: a value in the wrong place. */
+const mayHoldPassword = /:\/\/|@|passw|pwd|secret/i;
+
+/**
+ * A short, safe description of a wrong value for an error message: never calls user code such as `toString`. Every message that shows what
+ * was given makes it here: a text that may hold a password is not shown.
+ */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return printable(value);
+  if (typeof value === 'string') return mayHoldPassword.test(value) ? hiddenText : printable(value);
   if (typeof value === 'bigint') return `${value}n`;
   if (Object.is(value, -0)) return '-0';
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean')
@@ -47,6 +53,14 @@ export function textOf(error: unknown, part: 'message' | 'stack' = 'message'): s
     return 'an error that cannot be read';
   }
 }
+
+const hiddenText = 'a string (not shown, as it may hold a password)';
+
+/** The same where a password may be expected: no text is shown. */
+export const kindOf = (value: unknown): string => (typeof value === 'string' ? 'a string' : describe(value));
+
+/** The name of an option as it was given. A URL that was taken apart has names, too. */
+export const nameOf = (name: string): string => (/:\/\/|@/.test(name) ? 'of this name (not shown)' : printable(name));
 
 /** 'Did you mean …?' for a misspelt name, else the list of names. Also used for parameter names in templates. */
 export function suggestion(name: string, known: readonly string[]): string {

@@ -12,7 +12,7 @@ import {
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
 import { describeProcess } from './claim-id.js';
-import { describe, printable, textOf } from './describe.js';
+import { describe, kindOf, nameOf, printable, textOf } from './describe.js';
 
 /** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
@@ -261,11 +261,11 @@ export const inputRefusals = {
   /** A value that is no object in place of options. */
   noObject: (what: string, given: unknown) =>
     // A URL in place of the options may contain a password.
-    wrong(`${what}: ${typeof given === 'string' ? 'a string' : describe(given)} given, an object expected.`),
+    wrong(`${what}: ${kindOf(given)} given, an object expected.`),
 
   /** A misspelt or unknown option. */
   unknownOption: (what: string, name: string, suggestion: string) =>
-    wrong(`${what}: there is no option ${printable(name)}. ${suggestion}`),
+    wrong(`${what}: there is no option ${nameOf(name)}. ${suggestion}`),
 
   /** A value outside of a fixed set. */
   noChoice: (option: string, given: unknown, choices: string) =>

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
-import { isCluster, type RedisClusterOptions } from './cluster/cluster-options.js';
-import { isOverridden, type RedisConnection } from './redis-connection.js';
+import type { RedisClusterOptions } from './cluster/cluster-options.js';
+import { isClient, isCluster, type RedisConnection } from './given-connection.js';
+import { isOverridden } from './redis-connection.js';
 import { redisRefusals } from './redis.messages.js';
 import type { Cluster, ClusterOptions } from 'ioredis';
 
@@ -11,10 +12,10 @@ import type { Cluster, ClusterOptions } from 'ioredis';
  */
 export function cloneableConnection(option: string, connection: RedisConnection): RedisConnection {
   if (typeof connection === 'string') return connection;
-  const isClient = 'duplicate' in connection && typeof connection.duplicate === 'function';
-  const options = (isClient ? connection.options : connection) as Record<string, unknown>;
+  const ofClient = isClient(connection);
+  const options = (ofClient ? connection.options : connection) as Record<string, unknown>;
   // A client's options include the functions that ioredis uses by default.
-  const usual = isClient ? (new Redis({ lazyConnect: true }).options as unknown as Record<string, unknown>) : {};
+  const usual = ofClient ? (new Redis({ lazyConnect: true }).options as unknown as Record<string, unknown>) : {};
   const isUsual = (name: string): boolean =>
     typeof options[name] === 'function' && String(options[name]) === String(usual[name]);
   return cloneable(

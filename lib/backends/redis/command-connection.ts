@@ -12,6 +12,9 @@ import { ServerClock } from './server-clock.js';
 
 /** How long (ms) an application waits for its first connection as it starts. */
 const longestStart = 2000;
+/** True for the reply to the SELECT of a new connection. */
+const isOfSelect = (error: Error): boolean =>
+  (error as Partial<Record<'command', { readonly name?: string }>>).command?.name === 'select';
 /** The reason when nothing else is known. */
 const closed = redisReasons.closed();
 /** Pause (ms) before another try at a server that refused what locks need. */
@@ -34,6 +37,8 @@ export class CommandConnection {
   private readonly answers: AnswerWatch;
   private closed = false;
   private lastError: unknown;
+  /** Why the connection is in the database 0 instead of its own: ioredis goes on there. */
+  private otherDatabase: Error | undefined;
   private silentSince: number | undefined;
   private usableSince = 0;
   private stopPause: NodeJS.Timeout | undefined;
@@ -52,8 +57,10 @@ export class CommandConnection {
     private readonly node?: { readonly uptime: boolean },
     private readonly shard?: { wentDown(): void },
     private readonly scripts: ScriptSet = native,
+    /** Behind the address in messages. */
+    remark = '',
   ) {
-    this.address = addressOf(redis);
+    this.address = addressOf(redis) + remark;
     this.answers = new AnswerWatch(commandTimeout, () => {
       this.lastError = redisReasons.noAnswer(commandTimeout);
       this.reset();
@@ -62,7 +69,9 @@ export class CommandConnection {
       // The last error of a sentinel says more than that none of them helped.
       const knowsMore = this.lastError !== undefined && this.lastError !== closed;
       if (!(knowsMore && error.message.startsWith('All sentinels'))) this.lastError = error;
+      if (isOfSelect(error)) this.otherDatabase = error;
     });
+    redis.on('connect', () => (this.otherDatabase = undefined));
     redis.on('sentinelError', (error: Error) => (this.lastError = error));
     redis.on('ready', () => void this.setUp());
     redis.on('close', () => {
@@ -209,6 +218,7 @@ export class CommandConnection {
   private async setUp(): Promise<void> {
     const sentAt = performance.now();
     try {
+      if (this.otherDatabase) throw this.noDatabase(this.otherDatabase);
       const [time] = await Promise.all([
         this.send(() => this.redis.time()),
         this.loadScripts(),
@@ -233,6 +243,11 @@ export class CommandConnection {
     this.silentSince = undefined;
     this.wakeWaiters();
     this.onUsable();
+  }
+
+  private noDatabase(error: Error): Error {
+    const answer = reasonOf(error);
+    return redisRefusals.noDatabase(this.address, this.redis.options.db, answer, new Error(answer));
   }
 
   /**

@@ -1,4 +1,11 @@
-export { RedisBackend, type RedisBackendOptions } from './redis-backend.js';
-export { readUrl, type RedisConnection } from './redis-connection.js';
+export { type DefaultServer, RedisBackend, type RedisBackendOptions } from './redis-backend.js';
+export {
+  assertConnection,
+  assertNode,
+  isCluster,
+  readUrl,
+  unsetHost,
+  type RedisConnection,
+} from './given-connection.js';
 export { parseReplicas, type ReplicasOptions, type ReplicaTerms } from './replica-confirmation.js';
-export { isCluster, readCluster, type RedisClusterOptions } from './cluster/cluster-options.js';
+export { readCluster, type RedisClusterOptions } from './cluster/cluster-options.js';

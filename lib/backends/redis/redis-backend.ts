@@ -28,9 +28,10 @@ import { CallBatches, late } from './call-batches.js';
 import { CommandConnection } from './command-connection.js';
 import { examineMessages, examineSettings } from './examination.js';
 import { type KeySpace, keySpace } from './keys.js';
-import { createConnection, endConnection, keyPrefixOf, type RedisConnection } from './redis-connection.js';
+import type { RedisConnection } from './given-connection.js';
+import { createConnection, endConnection, keyPrefixOf } from './redis-connection.js';
 import { rehearse } from './rehearsal.js';
-import { redisFindings, redisRefusals } from './redis.messages.js';
+import { redisFindings, redisLines, redisRefusals } from './redis.messages.js';
 import { ReplicaConfirmation, type ReplicaTerms, TooFewReplicas, UnconfirmedGrant } from './replica-confirmation.js';
 import { isMissingScript, isTransient, toLockError } from './redis-errors.js';
 import { RedisViews } from './redis-views.js';
@@ -62,9 +63,18 @@ export interface RedisBackendOptions {
   replicas?: ReplicaTerms | undefined;
   /** Set for a node of a quorum: when it alone is unavailable, locks continue. `uptime`: read when the server was started. */
   node?: { readonly uptime: boolean };
+  /** Set when no option names the server. */
+  byDefault?: DefaultServer | undefined;
   /** True: it only shows locks, and writes nothing at its start. */
   observes?: boolean;
   log: LockLog;
+}
+
+/** Why the locks live on this machine although no option says so. */
+export interface DefaultServer {
+  readonly why: string;
+  /** True where it is a slip, most likely: the log says so at the start. */
+  readonly isSlip: boolean;
 }
 
 /** How to talk to a server: a node of a cluster, or one whose locks are in Redisson's format. */
@@ -128,6 +138,7 @@ export class RedisBackend implements LockBackend {
       options.node,
       dialect?.wentDown && { wentDown: () => dialect.wentDown?.() },
       dialect?.scripts,
+      options.byDefault && ` (${options.byDefault.why})`,
     );
     this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
@@ -160,6 +171,8 @@ export class RedisBackend implements LockBackend {
       this.dialect?.listener(connect, clientId, this.patience, heard) ??
       new Subscriber(connect(), this.keys.channels + clientId, this.commandTimeout, heard);
     await this.connection.start();
+    const { byDefault, log } = this.options;
+    if (byDefault?.isSlip) log.warn(redisLines.byDefault(this.connection.address));
     if (this.options.observes) return;
     await rehearse(this.connection, this.keys, clientId);
     if (this.replicas) await this.replicas.rehearse(this.options.log);

@@ -1,11 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { inRoot } from '../../core/root-context.js';
-import { redisRefusals } from './redis.messages.js';
-
-/** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */
-export type RedisConnection = string | RedisOptions | Redis;
+import { isClient, type RedisConnection } from './given-connection.js';
 
 /**
  * What makes an ioredis client safe for locks. Each of these was seen to do harm in the other setting: a command that cannot be sent now is
@@ -44,7 +41,6 @@ export const isOverridden = (name: string): boolean => Object.hasOwn(safe, name)
 /**
  * A connection of our own, not opened yet.
  * @param commandTimeout longest time in ms to wait for a reply of Redis
- * @throws LockConfigurationError for anything but a standalone Redis.
  */
 export function createConnection(connection: RedisConnection, commandTimeout: number): Redis {
   const longestHandshake = Math.max(1000, 3 * commandTimeout);
@@ -93,31 +89,11 @@ function newClient(connection: RedisConnection): Redis {
   // Not `new Redis(url, safe)`: there, the URL's query would override `safe`.
   if (typeof connection === 'string') return new Redis(connection, { lazyConnect: true }).duplicate(safe);
   if (isClient(connection)) {
-    if ((connection as { isCluster?: boolean }).isCluster) {
-      throw redisRefusals.cluster();
-    }
     const { options } = connection;
     // From another copy or version of ioredis: its own commands would show names and claim ids to tracers.
     return connection instanceof Redis ? connection.duplicate(safe) : new Redis({ ...options, ...safe });
   }
-  const { sentinels, name } = connection;
-  if (sentinels && (sentinels.length === 0 || !name)) throw redisRefusals.sentinel();
   return new Redis({ ...(connection as object), ...safe });
-}
-
-/**
- * What a URL says.
- * @param option its place, for the error
- */
-export function readUrl(url: string, option: string): RedisOptions {
-  try {
-    const { options } = new Redis(url, { lazyConnect: true });
-    // ioredis would select a database NaN, and no one could handle the rejection.
-    if (Number.isInteger(options.db)) return options;
-  } catch {
-    // The error of Node has the whole URL as `input`, with the password.
-  }
-  throw redisRefusals.url(option);
 }
 
 /** The key prefix of the user's own client or options. */
@@ -131,7 +107,7 @@ export function addressOf({ options }: Redis): string {
   if (options.path) return options.path;
   return options.sentinels
     ? `Sentinel group ${options.name}`
-    : `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`;
+    : `${options.host || '127.0.0.1'}:${options.port ?? 6379}`;
 }
 
 /** Breaks the socket at once. ioredis makes a new one, unless the connection was ended. */
@@ -184,9 +160,4 @@ export function samePeer(one: Redis, other: Redis): boolean {
 /** ioredis keeps its socket in a field that its types leave out. */
 export function streamOf(redis: Redis): Duplex | undefined {
   return (redis as unknown as { stream?: Duplex }).stream;
-}
-
-// By its methods, not by instanceof: the application may have another copy or version of ioredis.
-function isClient(connection: object): connection is Redis {
-  return typeof (connection as { duplicate?: unknown }).duplicate === 'function';
 }

@@ -1,4 +1,4 @@
-import type { LockError } from '../../errors/lock-errors.js';
+import { LockConfigurationError, type LockError } from '../../errors/lock-errors.js';
 import { redisReasons, redisRefusals as refusals } from './redis.messages.js';
 import { UnexpectedReply } from './replies.js';
 
@@ -18,6 +18,7 @@ export function isMissingScript(error: unknown): boolean {
 
 /** Wrong credentials or permissions: retries do not help. */
 export function isRefused(error: unknown): boolean {
+  if (error instanceof LockConfigurationError) return true;
   // Inside a script Redis says it in words: 'The user executing the script can't publish to …', from 7.2 on 'ACL failure in script: …'.
   return /NOPERM|NOAUTH|WRONGPASS|user executing the script can't|ACL failure in script|without any password configured/.test(
     answerOf(error),
@@ -26,6 +27,7 @@ export function isRefused(error: unknown): boolean {
 
 /** Turns an error of ioredis into ours. `error.command` contains claim ids and is left out. */
 export function toLockError(error: unknown, address: string, name?: string): LockError {
+  if (error instanceof LockConfigurationError) return error;
   const message = reasonOf(error);
   const cause = new Error(message);
   if (message.includes('NOAUTH')) return refusals.noPassword(name, address, cause);

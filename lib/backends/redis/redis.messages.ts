@@ -1,4 +1,4 @@
-import { describe, printable } from '../../core/describe.js';
+import { describe, kindOf, nameOf, printable } from '../../core/describe.js';
 import type { LockFinding } from '../../core/lock-finding.js';
 import { wrong } from '../../errors/configuration.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
@@ -75,6 +75,13 @@ export const redisRefusals = {
       { key, cause },
     ),
 
+  /** The server has no database of this number, is a cluster, or does not let the user choose one. */
+  noDatabase: (address: string, db: number | undefined, answer: string, cause: Error) =>
+    new LockConfigurationError(
+      `Redis at ${address} refuses the database ${db}: ${answer}. Set db, or the number in the URL, to a database that the server has; a cluster has only 0.`,
+      { cause },
+    ),
+
   /** The lock's key has a value of another program, which stays as it is. In Redisson's format the key is the name itself. */
   foreign: (key: string | undefined, address: string, cause: Error) =>
     new LockConfigurationError(
@@ -95,10 +102,10 @@ export const redisRefusals = {
   /** The caller's `signal` or `wait` ended before a reply could come. No caller sees this error. */
   givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
 
-  /** `redis` has incomplete `sentinels`: ioredis would throw at the first connection. */
-  sentinel: () =>
+  /** `sentinels` that ioredis would not understand: an empty list, texts, an entry without its host, no `name`. */
+  sentinel: (option: string) =>
     new LockConfigurationError(
-      'redis: sentinels need at least one { host, port }, and name: the name of the master that they watch.',
+      `${option}: sentinels need at least one { host, port }, each with its host, and name: the name of the master that they watch.`,
     ),
 
   /** The option `replicas`: fewer replicas have a copy of the lock than it requires. The lock was released again. */
@@ -125,9 +132,43 @@ export const redisRefusals = {
       `replicas.timeout: ${timeout} ms given, at most a third of commandTimeout (${commandTimeout} ms) expected. Shorten it, or lengthen commandTimeout.`,
     ),
 
-  /** `redis` is a Cluster client where one server is needed: a node of a quorum. */
-  cluster: () =>
-    new LockConfigurationError('redis: a Cluster client was given; a lock needs one Redis server (or Sentinel) here.'),
+  /** A Cluster client where one server is needed: a node of a quorum. */
+  cluster: (option: string) =>
+    new LockConfigurationError(`${option}: a Cluster client was given; one Redis server (or Sentinel) is needed here.`),
+
+  /** ioredis would accept it, and connect to this machine. A string is not shown: it may contain a password. */
+  noRedis: (option: string, given: string) =>
+    new LockConfigurationError(
+      `${option}: ${given} given; a URL such as 'redis://127.0.0.1:6379', the path of a socket, ioredis options or an ioredis client expected.`,
+    ),
+
+  /** A client of another library, or something around one. Its options say nothing to ioredis, which would connect to this machine. */
+  stranger: (option: string, what: string) =>
+    new LockConfigurationError(
+      `${option}: ${what} was given; the locks need ioredis. Write the URL: ${option === 'redis' ? "redis: 'redis://…'" : "'redis://…'"}, ioredis' options, or a client of ioredis.`,
+    ),
+
+  /** ioredis would ignore it, and connect to this machine. `advice`: the nearest option that it has. */
+  foreignOption: (option: string, name: string, advice: string) =>
+    new LockConfigurationError(
+      `${option}: ioredis has no option ${nameOf(name)}. ${advice}Write ${option === 'redis' ? 'redis: url' : 'the URL itself'}, or ioredis' own options: { host, port, username, password, db, tls }. For a Redis Cluster write cluster: { nodes }.`,
+    ),
+
+  /** An option of a connection beside `redisOptions`, or none of ioredis at all. */
+  foreignClusterOption: (option: string, name: string, isOfNode: boolean) =>
+    new LockConfigurationError(
+      `${option}: ioredis' Cluster has no option ${nameOf(name)}. ${isOfNode ? `Write it in redisOptions: { ${name} }.` : 'Remove it.'}`,
+    ),
+
+  /** `db: NaN`, a text where a number belongs. A text is not shown. */
+  wrongValue: (option: string, given: string, expected: string) =>
+    new LockConfigurationError(`${option}: ${given} given, ${expected} expected.`),
+
+  /** A variable that is not set, in a URL or in one of several servers. */
+  noHost: (option: string) =>
+    new LockConfigurationError(
+      `${option}: there is no host in it. A variable that it is made of is not set, most likely; name the host.`,
+    ),
 
   /** A URL with a character that is not percent-encoded, or a database that is no number. It is not shown: it may contain a password. */
   url: (option: string) =>
@@ -138,7 +179,7 @@ export const redisRefusals = {
   /** `cluster.nodes` names no node. A string is not shown: it may contain a password. */
   clusterNodes: (given: unknown) =>
     new LockConfigurationError(
-      `cluster.nodes: ${typeof given === 'string' ? 'a string' : describe(given)} given; a list of some of the cluster's nodes expected, such as [{ host: '10.0.0.1', port: 6379 }].`,
+      `cluster.nodes: ${kindOf(given)} given; a list of some of the cluster's nodes expected, such as [{ host: '10.0.0.1', port: 6379 }].`,
     ),
 
   /** One of `cluster.nodes`. */
@@ -147,9 +188,15 @@ export const redisRefusals = {
       `cluster.nodes: ${describe(given)} given; { host, port }, a URL or a port expected for each node.`,
     ),
 
-  /** `cluster.options` is not an object. */
-  clusterOptions: (given: unknown) =>
-    new LockConfigurationError(`cluster.options: ${describe(given)} given; options of ioredis' Cluster expected.`),
+  /** `cluster.options`, or `redisOptions` in it, is not an object. */
+  clusterOptions: (option: string, given: unknown) =>
+    new LockConfigurationError(`${option}: ${kindOf(given)} given; options of ioredis expected.`),
+
+  /** A cluster has the database 0 and no other. */
+  clusterDatabase: (option: string) =>
+    new LockConfigurationError(
+      `${option}: a cluster has one database. Remove db, and set keyPrefix to keep locks apart.`,
+    ),
 
   /** `cluster.options.useSRVRecords` is not supported. */
   clusterRecords: () =>
@@ -249,6 +296,10 @@ export const redisLines = {
   /** Warning, once for an outage. */
   away: (address: string, why: string) =>
     `Redis at ${address} is not reachable${why}; locks reject with LOCK_UNAVAILABLE until it is back. The library keeps trying.`,
+
+  /** Warning at the start: no option names the server. The address says why. */
+  byDefault: (address: string) =>
+    `The locks live in Redis at ${address}. Processes on other machines do not share it. Name the server: redis: 'redis://…'.`,
 
   /** Its end. */
   back: (address: string) => `Redis at ${address} answers again; locks are available.`,

@@ -75,13 +75,6 @@ describe("a user's client", () => {
     await held.release();
     await (await lock).release();
   });
-
-  it('of a Redis Cluster is refused here', () => {
-    const cluster = { isCluster: true, duplicate: () => undefined, options: {} } as unknown as Redis;
-    expect(() => new RedisBackend({ redis: cluster, log: new KeptLog() })).toThrow(
-      expect.objectContaining({ code: 'LOCK_CONFIGURATION' }),
-    );
-  });
 });
 
 describe('the options of a Redis backend', () => {

@@ -1,5 +1,7 @@
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis, type RedisOptions } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
 import type { TestingModule } from '@nestjs/testing';
 import { Test } from '@nestjs/testing';
 import { RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
@@ -78,6 +80,51 @@ describe('an application whose Redis', () => {
     expect(lines()[0]).not.toMatch(/again|HELLO|ACL/);
     expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
     expect(error!.message).toMatch(words);
+  });
+
+  it.each<[string, RedisLockModuleOptions['redis'] & object, () => RedisServer]>([
+    ['has fewer databases', { db: 99 }, () => open],
+    ['does not let the user choose a database', { db: 1, username: 'narrow', password: 'p' }, () => open],
+  ])(
+    '%s logs one line that says so, and does not start: it never goes on in the database 0',
+    async (_what, options, of) => {
+      const admin = new Redis(of().url);
+      await admin.acl('SETUSER', 'narrow', 'on', '>p', 'allkeys', 'allchannels', '+@all', '-select');
+      admin.disconnect();
+      const { db } = options as RedisOptions;
+      for (const Client of [Redis, Redis5 as unknown as typeof Redis]) {
+        const redis = new Client({
+          host: of().host,
+          port: of().port,
+          ...(options as object),
+          lazyConnect: true,
+        }) as Redis;
+        const { error, lines } = await start({ redis });
+        expect(lines()).toEqual([
+          expect.stringMatching(new RegExp(`^error .* refuses the database ${db}: .*\\. Set db, .*does not start\\.$`)),
+        ]);
+        expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
+      }
+    },
+  );
+
+  it('is a default because a variable is not set, says so: a warning when it answers, else in the error', async () => {
+    const closed = await freePort();
+    for (const host of [undefined, ''] as string[]) {
+      const { module, lines } = await start({ redis: { host, port: open.port } });
+      const why = `\\(the default host, as redis\\.host is ${host === '' ? 'empty' : 'undefined'}\\)`;
+      expect(lines()).toEqual([
+        expect.stringMatching(
+          new RegExp(`^warn The locks live in Redis at \\S+:${open.port} ${why}\\. .*Name the server`),
+        ),
+      ]);
+      expect(await refusal(module)).toBe('granted');
+      await module.close();
+      const away = await start({ redis: { host, port: closed } });
+      expect(away.lines()).toEqual([expect.stringMatching(new RegExp(`^error .* ${why} cannot be reached`))]);
+      expect(((await refusal(away.module)) as Error).message).toMatch(new RegExp(why));
+      await away.module.close();
+    }
   });
 
   it('has no TLS, but a client with TLS, logs the advice to leave TLS out', async () => {

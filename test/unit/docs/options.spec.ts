@@ -105,7 +105,7 @@ describe('docs/reference/options.md', () => {
   });
 
   it('states what the module makes of no options at all', () => {
-    const { defaults: ofCalls, ...resolved } = resolveModuleOptions({});
+    const { defaults: ofCalls, byDefault: _why, ...resolved } = resolveModuleOptions({});
     const { redis: url, ...stated } = Object.fromEntries(
       [...inModule].flatMap(([name, row]) => (/^(`|none$)/.test(row.default) ? [[name, value(row.default)]] : [])),
     );

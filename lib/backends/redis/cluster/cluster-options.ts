@@ -1,6 +1,6 @@
 import { type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { readOptions } from '../../../core/options.js';
-import { readUrl } from '../redis-connection.js';
+import { assertClusterOptions, assertNode, isCluster, readUrl, refuseStranger } from '../given-connection.js';
 import { redisRefusals } from '../redis.messages.js';
 
 /** A Redis Cluster, by some of its nodes. */
@@ -22,20 +22,17 @@ export interface ClusterAccess {
   reached(address: string): string;
 }
 
-/** True for ioredis' client of a cluster; judged by its fields, as the application may have another copy of ioredis. */
-export function isCluster(connection: unknown): connection is Cluster {
-  return typeof connection === 'object' && connection !== null && Reflect.get(connection, 'isCluster') === true;
-}
-
 /** @throws LockConfigurationError naming what is wrong. */
 export function readCluster(given: Cluster | RedisClusterOptions): ClusterAccess {
   // The client's start nodes are private in ioredis' types.
   if (isCluster(given))
     return accessBy((given as unknown as { startupNodes: ClusterNode[] }).startupNodes, given.options);
+  refuseStranger('cluster', given);
   const { nodes, options = {} } = readOptions('cluster', given, ['nodes', 'options']);
   if (!Array.isArray(nodes) || nodes.length === 0) throw redisRefusals.clusterNodes(nodes);
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw redisRefusals.clusterOptions(options);
+    throw redisRefusals.clusterOptions('cluster.options', options);
+  assertClusterOptions('cluster.options', options);
   return accessBy(nodes, options);
 }
 
@@ -69,10 +66,17 @@ function accessBy(nodes: readonly ClusterNode[], options: ClusterOptions): Clust
 /** Address of a start node, and its connection options. */
 function seed(node: unknown): [string, RedisOptions] {
   if (typeof node === 'object' && node !== null) {
+    assertNode('cluster.nodes', node);
     const { host = '127.0.0.1', port = 6379 } = node as RedisOptions;
-    return [`${host}:${Number(port)}`, node];
+    return [`${host}:${Number(port)}`, node as RedisOptions];
   }
   if (typeof node !== 'string' && typeof node !== 'number') throw redisRefusals.clusterNode(node);
-  const { host, port, username, password, tls } = readUrl(String(node), 'cluster.nodes');
+  const { host, port, username, password, tls } = readUrl(urlOf(String(node)), 'cluster.nodes');
   return [`${host}:${port}`, { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) }];
+}
+
+/** ioredis takes a port, and a host without a protocol, for a node. */
+function urlOf(node: string): string {
+  if (/^\d+$/.test(node)) return `redis://127.0.0.1:${node}`;
+  return /^\w+:\/\//.test(node) ? node : `redis://${node}`;
 }
