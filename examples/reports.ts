@@ -29,7 +29,7 @@ export class ReportService {
 
   // #region skip
   // Another call does it already.
-  @DistributedLock({ key: 'cache:warm', wait: 0, onContended: 'skip' })
+  @DistributedLock({ key: 'cache:warm', onContended: 'skip' })
   async warm(): Promise<void> {
     this.warmed++;
   }

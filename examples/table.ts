@@ -37,12 +37,12 @@ export class Table {
     return held();
   }
 
-  @DistributedLock({ key: 'cache:warm', wait: 0, onContended: 'skip' })
+  @DistributedLock({ key: 'cache:warm', onContended: 'skip' })
   async skipped(): Promise<unknown> {
     return held();
   }
 
-  @DistributedLock({ key: 'report', wait: 0, onContended: 'skip', minHold: '50s' })
+  @DistributedLock({ key: 'report', onContended: 'skip', minHold: '50s' })
   async oncePerMinute(): Promise<unknown> {
     return held();
   }

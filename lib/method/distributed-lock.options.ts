@@ -48,7 +48,7 @@ interface DecoratorOptions<
   key: LockKey | ((this: H, ...args: A) => LockKey);
   /**
    * What happens to a call when another caller holds its lock for the whole of `wait` (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT): `throw` rejects
-   * it; `skip` returns undefined, or an Observable or iterable without values; a function is called with the error and the arguments of the
+   * it; with the others `wait` is 0 where it is left out. `skip` returns undefined, or an Observable or iterable without values; a function is called with the error and the arguments of the
    * method, on its object, and its result is returned. The method does not run. A full queue, an outage of Redis and a lost lock are still
    * errors.
    * @default 'throw'
@@ -104,6 +104,8 @@ export function readLockOptions(argument: unknown): CheckedLockOptions {
   if (typeof connection !== 'string' || connection === '') throw placeRefusals.noConnection('connection', connection);
   if (typeof onContended !== 'function' && onContended !== 'throw' && onContended !== 'skip')
     throw refusals.noContended(onContended);
+  // A call that has something else to do does not queue for it.
+  if (onContended !== 'throw') lock.wait ??= 0;
   const { signal } = lock;
   if (typeof signal === 'function') delete lock.signal;
   // Only for its errors: defaults come from the module, once there is one.

@@ -71,6 +71,28 @@ class Reports {
 const reports = () => connection.inject(new Reports());
 
 describe('onContended', () => {
+  it('does not wait, unless the decorator names a wait; without it the wait is the one of the module', async () => {
+    Object.assign(connection, { defaults: { ...connection.defaults, wait: 700 } });
+    class Waits {
+      @DistributedLock({ key: 'r', onContended: 'skip' })
+      async skipping() {}
+      @DistributedLock({ key: 'r', wait: undefined, onContended: () => undefined })
+      async replacing() {}
+      @DistributedLock({ key: 'r', wait: '2s', onContended: 'skip' })
+      async patient() {}
+      @DistributedLock({ key: 'r', onContended: 'throw' })
+      async throwing() {}
+    }
+    connection.refusal = undefined;
+    const waits = connection.inject(new Waits());
+    const seen: unknown[] = [];
+    for (const name of ['skipping', 'replacing', 'patient', 'throwing'] as const) {
+      await waits[name]();
+      seen.push(connection.options?.wait);
+    }
+    expect(seen).toEqual([0, 0, 2000, 700]);
+  });
+
   it("'skip' returns undefined, and does not run the method", async () => {
     await expect(reports().daily('7')).resolves.toBeUndefined();
     expect(connection.events).toEqual(['enter r:7']);

@@ -492,7 +492,7 @@ describe('LockInterceptor', () => {
     @UseInterceptors(LockInterceptor, Inner)
     class Contended {
       @Get('skip/:id')
-      @DistributedLock({ key, wait: 0, onContended: 'skip' })
+      @DistributedLock({ key, onContended: 'skip' })
       async skip(): Promise<string | undefined> {
         return 'worked';
       }
@@ -500,7 +500,6 @@ describe('LockInterceptor', () => {
       @Get('other/:id')
       @DistributedLock({
         key,
-        wait: 0,
         onContended: async (error, context: ExecutionContext) => [error.code, key(context)],
       })
       async other() {
