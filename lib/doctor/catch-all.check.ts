@@ -3,7 +3,6 @@ import { type ApplicationConfig, BaseExceptionFilter } from '@nestjs/core';
 import type { LockFinding } from '../core/lock-finding.js';
 import { LockError } from '../errors/lock-errors.js';
 import { metadataKeys } from '../nest/metadata-keys.js';
-import { LockErrorFilter } from '../request/lock-error.filter.js';
 import { applicationFindings } from './doctor.messages.js';
 
 /**
@@ -14,16 +13,10 @@ const readsStatus = /LockError|\.statusCode\b|\.status\b(?!\s*\()|getStatus\?\.|
 
 /**
  * Global filters that run before LockErrorFilter, take all errors, and read no status but that of an HttpException. They send 500 where
- * LockErrorFilter would send 409 or 503.
+ * LockErrorFilter would give them an HttpException with 409 or 503. Nest runs only the filters of a request before it.
  */
 export function findCatchAll(config: ApplicationConfig): LockFinding[] {
-  const filters = config.getGlobalFilters() as object[];
-  // Nest tries the last one first, and the filters of a request before all others.
-  const ahead = filters.slice(filters.findLastIndex((filter) => filter instanceof LockErrorFilter) + 1);
-  const types = [
-    ...ahead.map((filter) => filter.constructor),
-    ...config.getGlobalRequestFilters().map(({ metatype }) => metatype),
-  ];
+  const types = config.getGlobalRequestFilters().map(({ metatype }) => metatype);
   return [...new Set<FilterType | null>(types)]
     .filter((type) => type !== null)
     .filter((type) => takesAll(type) && !mayAnswerStatus(type))

@@ -54,12 +54,12 @@ export const applicationFindings = {
   }),
 
   /**
-   * A global filter (`app.useGlobalFilters`) comes before LockErrorFilter, takes all errors, and its source reads no status but that of an
+   * A global filter that Nest makes for each request comes before LockErrorFilter, takes all errors, and its source reads no status but that of an
    * HttpException. Never a reason not to start: only the filter knows what it sends.
    */
   catchAll: (filter: string): LockFinding => ({
     code: 'LOCK_DOCTOR_FILTER',
-    message: `${filter} runs before LockErrorFilter, so a contended lock may get a 500 response instead of 409. Let it send error.statusCode for a LockError, or provide it as APP_FILTER in the root module.`,
+    message: `${filter} is made for each request, so it runs before LockErrorFilter, and a contended lock may get a 500 response instead of 409. Let it send error.statusCode for a LockError, or give it the default scope.`,
   }),
 
   /** A process that serves HTTP, a second after it began to listen. Not checked in tests. Your own `process.on('SIGTERM', …)` is fine, too. */

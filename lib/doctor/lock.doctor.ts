@@ -2,7 +2,7 @@ import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Hidden } from '../core/hidden.js';
 import type { LockFinding } from '../core/lock-finding.js';
-import { isSilenced } from '../request/lock-error.filter.js';
+import { isSilenced } from '../request/application-filter.js';
 import { instancesOf } from '../nest/instances.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import { findCatchAll } from './catch-all.check.js';

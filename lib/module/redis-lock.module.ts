@@ -14,7 +14,7 @@ import { readOptions } from '../core/options.js';
 import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';
 import { watchNesting } from '../nesting/nesting.watch.js';
-import { applicationLockErrorFilter } from '../request/lock-error.filter.js';
+import { applicationLockErrorFilter } from '../request/application-filter.js';
 import { located } from '../errors/configuration.js';
 import { FlowBoundaryInterceptor } from '../request/flow-boundary.js';
 import { TransportBoundary } from '../request/transport-boundary.js';
@@ -147,9 +147,13 @@ function providersOf(name: string): Provider[] {
     },
     {
       provide: APP_FILTER,
-      useFactory: (options: HiddenOptions, host: HttpAdapterHost, application: ModulesContainer) =>
-        applicationLockErrorFilter(application, options().httpErrors, host),
-      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
+      useFactory: (
+        options: HiddenOptions,
+        host: HttpAdapterHost,
+        application: ModulesContainer,
+        config: ApplicationConfig,
+      ) => applicationLockErrorFilter(application, options().httpErrors, host, config),
+      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer, ApplicationConfig],
     },
     {
       provide: LockDoctor,
@@ -159,9 +163,16 @@ function providersOf(name: string): Provider[] {
     { provide: APP_INTERCEPTOR, useClass: FlowBoundaryInterceptor },
     {
       provide: TransportBoundary,
-      useFactory: (options: HiddenOptions, host: HttpAdapterHost, application: ModulesContainer) =>
-        new TransportBoundary(application, host, applicationLockErrorFilter(application, options().httpErrors, host)),
-      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer],
+      useFactory: (
+        options: HiddenOptions,
+        host: HttpAdapterHost,
+        application: ModulesContainer,
+        config: ApplicationConfig,
+      ) => {
+        const filter = applicationLockErrorFilter(application, options().httpErrors, host, config);
+        return new TransportBoundary(application, host, filter);
+      },
+      inject: [MODULE_OPTIONS_TOKEN, HttpAdapterHost, ModulesContainer, ApplicationConfig],
     },
   ];
 }

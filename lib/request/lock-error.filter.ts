@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import { HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import { throwError } from 'rxjs';
 import { Hidden } from '../core/hidden.js';
 import { isLogged, messageForOthers } from '../core/refusals.js';
@@ -22,12 +22,22 @@ const answers: Record<Status, Answer> = {
 };
 
 /** An error of another version of this package may have a status that is not known here: it is an internal error. */
-const statusOf = ({ statusCode }: LockError): Status => (Object.hasOwn(answers, statusCode) ? statusCode : 500);
+export const statusOf = ({ statusCode }: LockError): Status => (Object.hasOwn(answers, statusCode) ? statusCode : 500);
+
+/** For an HTTP client. */
+export const bodyOf = (
+  statusCode: Status,
+  code: LockErrorCode,
+): Answer & { statusCode: Status; code: LockErrorCode } => ({
+  statusCode,
+  ...answers[statusCode],
+  code,
+});
 
 /**
  * Seconds after which a client should try again. The rest of the holder's lease is known, but most holders are done long before it ends.
  */
-const pause = 1;
+export const pause = 1;
 
 /**
  * Lock errors as HTTP responses: 409 when another holder has the lock, 503 when Redis is unavailable or too many callers wait, both with
@@ -35,7 +45,8 @@ const pause = 1;
  * Clients of a GraphQL API get `extensions: { code }`, those of a WebSocket gateway the event `exception` with the `code`.
  * Clients of a microservice get a plain object, as from Nest itself: `{ status: 'error', name, code, key, message, … }`. An error of an
  * event handler is logged: events have no response.
- * Registered for the whole application by RedisLockModule, unless `httpErrors: false`. A hybrid application without
+ * Registered for the whole application by RedisLockModule, unless `httpErrors: false`; there a filter of the application that takes the error
+ * comes first. A hybrid application without
  * `inheritAppConfig` has no global filters for its messages: use `@UseFilters(LockErrorFilter)` there.
  */
 @Catch(LockError)
@@ -72,7 +83,7 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
     // The handler has begun to write the response: it can only be ended.
     if (httpAdapter.isHeadersSent(response)) return void httpAdapter.end(response);
     if (statusCode !== 500) httpAdapter.setHeader(response, 'Retry-After', String(pause));
-    httpAdapter.reply(response, { statusCode, ...answers[statusCode], code }, statusCode);
+    httpAdapter.reply(response, bodyOf(statusCode, code), statusCode);
   }
 }
 
@@ -106,28 +117,4 @@ function sendException(host: WsHost, error: object): void {
   const data = { status: 'error', ...error, cause: { pattern: host.getPattern(), data: host.getData<unknown>() } };
   if (typeof client.readyState === 'number') client.send?.(JSON.stringify({ event: 'exception', data }));
   else client.emit?.('exception', data);
-}
-
-/** Applications that handle lock errors themselves. */
-const silenced = new WeakSet<ModulesContainer>();
-
-/** True when a connection of the application has `httpErrors: false`. */
-export const isSilenced = (application: ModulesContainer): boolean => silenced.has(application);
-
-/**
- * The `LockErrorFilter` that a module registers for its whole application. Once any of the application's connections has
- * `httpErrors: false`, it matches no error, and the application's own filters do.
- */
-export function applicationLockErrorFilter(
-  application: ModulesContainer,
-  httpErrors: boolean | undefined,
-  host: HttpAdapterHost,
-): ExceptionFilter {
-  if (httpErrors === false) silenced.add(application);
-  // Nest evaluates `error instanceof …` at each error: the factories of other connections may return later than this one.
-  @Catch({
-    [Symbol.hasInstance]: (error: unknown) => error instanceof LockError && !silenced.has(application),
-  } as never)
-  class ApplicationLockErrorFilter extends LockErrorFilter {}
-  return new ApplicationLockErrorFilter(host);
 }

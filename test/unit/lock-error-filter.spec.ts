@@ -1,6 +1,14 @@
-import { describe, expect, it, jest } from '@jest/globals';
-import { type ArgumentsHost, type ExecutionContext, Logger } from '@nestjs/common';
-import type { HttpAdapterHost } from '@nestjs/core';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  type ExecutionContext,
+  HttpException,
+  Logger,
+  type Type,
+} from '@nestjs/common';
+import { ApplicationConfig, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import {
   LockError,
   LockErrorFilter,
@@ -8,8 +16,9 @@ import {
   LockNotAcquiredError,
   LockUnavailableError,
 } from 'nestjs-redis-lock';
-import { EMPTY, firstValueFrom, isObservable, type Observable } from 'rxjs';
+import { EMPTY, firstValueFrom, isObservable, type Observable, of } from 'rxjs';
 import { refusals } from '../../lib/core/refusals.js';
+import { applicationLockErrorFilter } from '../../lib/request/application-filter.js';
 import { FlowBoundaryInterceptor } from '../../lib/request/flow-boundary.js';
 
 const contextOf = (type: string): ArgumentsHost =>
@@ -17,7 +26,8 @@ const contextOf = (type: string): ArgumentsHost =>
     getType: () => type,
     switchToHttp: () => ({ getResponse: () => 'response' }),
     switchToRpc: () => ({ getContext: () => undefined }),
-  }) as ArgumentsHost;
+    switchToWs: () => ({ getClient: () => ({}), getPattern: () => 'buy', getData: () => undefined }),
+  }) as unknown as ArgumentsHost;
 
 /** A holder that no client outside may see. */
 const secret = {
@@ -200,5 +210,72 @@ describe('LockErrorFilter', () => {
     };
     new LockErrorFilter({ httpAdapter } as unknown as HttpAdapterHost).catch(error, contextOf('http'));
     expect(calls).toEqual(['response']);
+  });
+});
+
+describe('a global filter of the application, beside RedisLockModule', () => {
+  beforeEach(() => void jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {}));
+  afterEach(() => void jest.restoreAllMocks());
+
+  const refused = new LockNotAcquiredError('Lock secret is taken', { key: 'secret', holder: secret });
+  /** What the application's filter got, and what the client gets. */
+  async function run(type: string, handle: (error: unknown, host: ArgumentsHost) => unknown, ...caught: Type[]) {
+    const asked: unknown[] = [];
+    @Catch(...caught)
+    class Own {
+      catch(error: unknown, host: ArgumentsHost): unknown {
+        asked.push(error);
+        return handle(error, host);
+      }
+    }
+    const config = new ApplicationConfig();
+    config.useGlobalFilters(new Own() as ExceptionFilter);
+    const host = {} as HttpAdapterHost;
+    const filter = applicationLockErrorFilter(new Map() as unknown as ModulesContainer, undefined, host, config);
+    config.addGlobalFilter(filter);
+    config.useGlobalFilters(new Own() as ExceptionFilter);
+    expect(config.getGlobalFilters().at(-1)).toBe(filter);
+    try {
+      // oxlint-disable-next-line promise/valid-params -- the method of a filter
+      const result: unknown = filter.catch(refused, contextOf(type));
+      const answer = isObservable(result) ? await firstValueFrom(result).catch((thrown: unknown) => thrown) : result;
+      return { asked, answer };
+    } catch (answer) {
+      return { asked, answer };
+    }
+  }
+
+  it('gets the error itself in a microservice, and its Observable is the answer', async () => {
+    const { asked, answer } = await run('rpc', () => of('mine'));
+    expect([asked, answer]).toEqual([[refused], 'mine']);
+  });
+
+  it('gets an HttpException with the code in GraphQL, and throws what the client gets', async () => {
+    const { asked, answer } = await run('graphql', (error) => {
+      throw error;
+    });
+    expect(answer).toBe(asked[0]);
+    expect(answer).toBeInstanceOf(HttpException);
+    expect(answer).toBeInstanceOf(LockNotAcquiredError);
+    expect(answer).toMatchObject({ extensions: { code: 'LOCK_CONTENDED' }, cause: refused });
+    expect((answer as Error).message).not.toContain('secret');
+  });
+
+  it('gets the error itself in GraphQL, too, if it is for lock errors', async () => {
+    const { asked } = await run('graphql', () => undefined, LockError as unknown as Type);
+    expect(asked).toEqual([refused]);
+  });
+
+  it('that was written for HTTP alone leaves no client of a message or a query without an answer', async () => {
+    const forHttp = (_error: unknown, host: ArgumentsHost) =>
+      host.switchToHttp().getResponse<{ status(code: number): void }>().status(500);
+    expect((await run('rpc', forHttp)).answer).toMatchObject({ status: 'error', code: 'LOCK_CONTENDED' });
+    expect((await run('rpc', () => undefined)).answer).toMatchObject({ status: 'error', code: 'LOCK_CONTENDED' });
+    expect((await run('graphql', forHttp)).answer).toMatchObject({ extensions: { code: 'LOCK_CONTENDED' } });
+  });
+
+  it('is not asked in a gateway, where Nest runs no global filters', async () => {
+    const { asked } = await run('ws', () => undefined);
+    expect(asked).toEqual([]);
   });
 });

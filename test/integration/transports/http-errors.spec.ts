@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   type ArgumentsHost,
   Catch,
@@ -12,6 +12,7 @@ import {
   HttpException,
   type INestApplication,
   type Provider,
+  Scope,
   type Type,
 } from '@nestjs/common';
 import { APP_FILTER, BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
@@ -31,6 +32,7 @@ import {
   type RedisLockModuleOptions,
   RedisLockService,
 } from 'nestjs-redis-lock';
+import { Busy, Envelope } from '../../../examples/own-format.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { onSharedRedis } from '../nest/fixtures.js';
 import { adapters } from './http-servers.js';
@@ -187,22 +189,92 @@ describe.each(adapters)('lock errors over HTTP (%s)', (_name, adapter) => {
     expect(await (await get('contended')).text()).not.toContain('secret');
   });
 
-  it('are 500 from a global filter that handles only HttpExceptions, which the doctor reports at start', async () => {
-    await expect(start({ strict: true }, Documented)).resolves.toEqual([
-      expect.stringMatching(/^warn Documented runs before LockErrorFilter.*500.*409.*error\.statusCode.*APP_FILTER/),
-    ]);
-    expect((await get('contended')).status).toBe(500);
-    expect(await (await get('contended')).json()).toEqual({ mine: true });
+  const provided = (type: Type<ExceptionFilter>): Provider => ({
+    provide: APP_FILTER,
+    useFactory: (host: HttpAdapterHost) => new type(host),
+    inject: [HttpAdapterHost],
+  });
+  const asked: unknown[] = [];
+  const ownFormat = { envelope: 'mine', status: 418 };
+  const inOwnFormat = (...caught: Type[]): Type<ExceptionFilter> => {
+    @Catch(...caught)
+    class Own implements ExceptionFilter {
+      constructor(private readonly host: HttpAdapterHost) {}
+      catch(error: unknown, host: ArgumentsHost): void {
+        asked.push(error);
+        void this.host.httpAdapter.reply(host.switchToHttp().getResponse<unknown>(), ownFormat, 418);
+      }
+    }
+    return Own;
+  };
+
+  describe.each([
+    ['an APP_FILTER', (type: Type<ExceptionFilter>) => start({ strict: true }, undefined, [provided(type)])],
+    ['app.useGlobalFilters', (type: Type<ExceptionFilter>) => start({ strict: true }, type)],
+  ])('are for a filter of the application, as %s', (_where, startWith) => {
+    beforeEach(() => void asked.splice(0));
+
+    it('that catches lock errors: it gets the error itself', async () => {
+      for (const caught of [LockNotAcquiredError, LockError]) {
+        await expect(startWith(inOwnFormat(caught as unknown as Type))).resolves.toEqual([]);
+        expect(await (await get('contended')).json()).toEqual(ownFormat);
+        expect(asked.splice(0)).toEqual([thrown['contended']]);
+        await app.close();
+      }
+      await startWith(inOwnFormat(LockNotAcquiredError as Type));
+      expect((await get('away')).status).toBe(503);
+      expect(asked).toEqual([]);
+    });
+
+    it.each([
+      ['all errors', []],
+      ['HttpExceptions', [HttpException]],
+    ])('that catches %s: it gets an HttpException that is the lock error as well', async (_what, caught: Type[]) => {
+      await startWith(inOwnFormat(...caught));
+      const response = await get('contended');
+      expect([response.status, response.headers.get('retry-after')]).toEqual([418, '1']);
+      expect(await response.json()).toEqual(ownFormat);
+      const [error] = asked as HttpException[];
+      expect(error).toBeInstanceOf(HttpException);
+      expect(error).toBeInstanceOf(LockNotAcquiredError);
+      expect(error).not.toBeInstanceOf(LockWaitTimeoutError);
+      expect(error).toMatchObject({ code: 'LOCK_CONTENDED', key: 'secret', retryAfter: 29_000, statusCode: 409 });
+      expect([error!.getStatus(), error!.cause]).toEqual([409, thrown['contended']]);
+      expect(JSON.stringify([error!.message, error!.getResponse()])).not.toContain('secret');
+    });
+
+    it('that handles only HttpExceptions, as in the documentation of Nest: it sends their status', async () => {
+      await expect(startWith(Documented)).resolves.toEqual([]);
+      expect(await statusesOf()).toEqual(statuses);
+      expect(await (await get('contended')).json()).toEqual({ mine: true });
+    });
+
+    it('as docs/how-to/http.md has them', async () => {
+      await startWith(Envelope);
+      expect(await (await get('away')).json()).toEqual({ ok: false, status: 503, reason: 'LOCK_UNAVAILABLE' });
+      await app.close();
+      await startWith(Busy);
+      expect(await (await get('contended')).json()).toEqual({ busyFor: 29_000 });
+    });
+
+    it('that catches all errors: one that is the fault of the application stays unknown to it, so it is logged', async () => {
+      await startWith(inOwnFormat());
+      await get('wrong');
+      expect(asked).toEqual([thrown['wrong']]);
+    });
   });
 
-  it('get their status if such a filter is an APP_FILTER of the root module: LockErrorFilter runs first', async () => {
+  it('are 500 from a filter of each request that handles only HttpExceptions, which the doctor reports at start', async () => {
     const documented = {
       provide: APP_FILTER,
-      useFactory: (host: HttpAdapterHost) => new Documented(host),
-      inject: [HttpAdapterHost],
+      scope: Scope.REQUEST,
+      useClass: Documented,
     };
-    await expect(start({}, undefined, [documented])).resolves.toEqual([]);
-    expect((await get('contended')).status).toBe(409);
+    Reflect.defineMetadata('design:paramtypes', [HttpAdapterHost], Documented);
+    await expect(start({ strict: true }, undefined, [documented])).resolves.toEqual([
+      expect.stringMatching(/^warn Documented is made for each request.*500.*409.*error\.statusCode.*default scope/),
+    ]);
+    expect((await get('contended')).status).toBe(500);
   });
 
   it('are left to filters of the application with httpErrors: false, and the doctor reports nothing', async () => {
