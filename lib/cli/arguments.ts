@@ -102,6 +102,10 @@ export function noNames(command: CommandName, { names }: Arguments): void {
   if (names.length > 0) throw usageErrors.names(command, usageOf(command));
 }
 
+/** Where the URLs are, for messages. */
+export const placeOf = ({ urls, options }: Arguments): string =>
+  urls.length > 0 ? '--url' : options['url-file'] === undefined ? 'REDIS_URL' : '--url-file';
+
 /** An option's text. */
 export const textIn = ({ options }: Arguments, name: string): string | undefined => options[name] as string | undefined;
 

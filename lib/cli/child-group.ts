@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getSystemErrorMap } from 'node:util';
 import { endings as errors } from './cli.messages.js';
 import { exitCode } from './exit-codes.js';
 import { type ProcessEntry, processTable } from './process-table.js';
@@ -39,10 +40,19 @@ export class ChildGroup {
 
   /** Without a shell. @throws CliError */
   static async start(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildGroup> {
-    const child = spawn(command, args, { stdio: 'inherit', detached: true, env });
-    if (child.pid !== undefined) return new ChildGroup(child);
-    const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];
-    throw errors.noProgram(command, error.code ?? error.message, error.code === 'ENOENT');
+    // A name that Node refuses.
+    if (command === '') throw errors.noProgram(command, reasonOf('ENOENT'), true);
+    let child: ChildProcess;
+    try {
+      child = spawn(command, args, { stdio: 'inherit', detached: true, env });
+      if (child.pid === undefined) throw (await once(child, 'error'))[0];
+    } catch (error) {
+      // Node throws some of them, and emits others.
+      const { code, syscall } = error as NodeJS.ErrnoException;
+      if (code === undefined || syscall === undefined) throw error;
+      throw errors.noProgram(command, reasonOf(code), code === 'ENOENT');
+    }
+    return new ChildGroup(child);
   }
 
   /** To all its processes. One that stands still would get it only when it goes on. @returns false when none lives */
@@ -93,6 +103,10 @@ export class ChildGroup {
     return found.filter(({ isDead }) => !isDead);
   }
 }
+
+/** As a shell says it: `not a directory`. */
+const reasonOf = (code: string): string =>
+  [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1] ?? code;
 
 /** @returns false when there is no such group */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {

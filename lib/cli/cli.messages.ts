@@ -30,6 +30,16 @@ export const usageErrors = {
   severalUrls: (count: number) =>
     new CliError(`${count} URLs given for one server. Add --cluster, --quorum or --sentinel NAME, or give one URL.`),
 
+  /** What is given for one server. It is not shown: it may contain a password. */
+  noUrl: (place: string) =>
+    new CliError(`${place}: no URL of a Redis server. Write redis://127.0.0.1:6379, or the path of a socket.`),
+
+  /** In Redisson's format a key does not show that it is a lock. */
+  notListed: (command: string) =>
+    new CliError(
+      `${command}: locks in Redisson's format cannot be listed, because a key does not show that it is a lock. Name it: inspect NAME, or watch NAME.`,
+    ),
+
   /** `--sentinel` with something else than URLs. */
   noSentinel: () =>
     new CliError('--sentinel: the URL of each sentinel expected, such as redis://user:password@host:26379.'),
@@ -101,10 +111,7 @@ export const endings = {
 
   /** The command of `run` does not exist. Exit code 127, or 126 when it cannot be executed. */
   noProgram: (command: string, reason: string, isMissing: boolean) =>
-    new CliError(
-      `${printable(command)} cannot be started: ${reason}.`,
-      isMissing ? exitCode.notFound : exitCode.notExecutable,
-    ),
+    new CliError(`${printable(command)}: ${reason}.`, isMissing ? exitCode.notFound : exitCode.notExecutable),
 
   /** A mistake of this program. Exit code 70. */
   unexpected: (reason: string) =>
@@ -112,6 +119,18 @@ export const endings = {
       `Unexpected error: ${reason}. Please report it: https://github.com/nestjs-redis-lock/nestjs-redis-lock/issues`,
       exitCode.internal,
     ),
+} as const;
+
+/** Lines of `ls`, `tree` and `watch` on standard error, or on the screen of `watch`. */
+export const viewLines = {
+  /** There are names behind the limit. */
+  more: (limit: number) => `only the first ${limit} names are looked at: add --limit or --starts-with.`,
+
+  /** `watch`, which goes on. */
+  noAnswer: (reason: string) => `${reason} watch tries again.`,
+
+  /** `watch`, after that. */
+  answer: () => 'Redis answers again.',
 } as const;
 
 /** Lines of `run` on standard error. */

@@ -8,7 +8,7 @@ import { connectionOf } from '../client/connection-of.js';
 import { RedisLockClient } from '../client/redis-lock.client.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import type { LockLog } from '../core/lock-log.js';
-import { type Arguments, durationIn, textIn } from './arguments.js';
+import { type Arguments, type CommandName, durationIn, placeOf, textIn } from './arguments.js';
 import { usageErrors } from './cli.messages.js';
 
 export interface Connected extends AsyncDisposable {
@@ -19,14 +19,27 @@ export interface Connected extends AsyncDisposable {
 const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 /** A client that only shows locks: a user of Redis with read permissions is enough. */
-export const observe = (given: Arguments): Promise<Connected> => open(given, { activity: false }, silence, true);
+export const observe = async (given: Arguments): Promise<Connected> =>
+  open(await optionsOf(given), { activity: false }, silence, true);
+
+/** The same, for a command that looks at all locks. */
+export async function observeAll(command: CommandName, given: Arguments): Promise<Connected> {
+  const options = await optionsOf(given);
+  if (options.redisson) throw usageErrors.notListed(command);
+  return open(options, { activity: false }, silence, true);
+}
 
 /** A client that takes locks, or takes them away. */
-export const connect = (given: Arguments, options: LockClientOptions, log: LockLog): Promise<Connected> =>
-  open(given, options, log, false);
+export const connect = async (given: Arguments, options: LockClientOptions, log: LockLog): Promise<Connected> =>
+  open(await optionsOf(given), options, log, false);
 
-async function open(given: Arguments, options: LockClientOptions, log: LockLog, observes: boolean): Promise<Connected> {
-  const connection = connectionOf({ ...(await optionsOf(given)), ...options, log }, observes);
+async function open(
+  place: LockClientOptions,
+  options: LockClientOptions,
+  log: LockLog,
+  observes: boolean,
+): Promise<Connected> {
+  const connection = connectionOf({ ...place, ...options, log }, observes);
   const locks = new RedisLockClient(connection);
   try {
     // Its errors say more than those of a call that finds no connection.
@@ -42,7 +55,7 @@ async function open(given: Arguments, options: LockClientOptions, log: LockLog, 
 async function optionsOf(given: Arguments): Promise<LockClientOptions> {
   const keyPrefix = textIn(given, 'prefix');
   const timeout = durationIn(given, 'timeout', { min: 10 });
-  const place = await placeOf(given);
+  const place = await redisOf(given);
   const terms = place.quorum ? { quorum: { ...place.quorum, ...(timeout && { nodeTimeout: timeout }) } } : {};
   return {
     ...place,
@@ -53,7 +66,7 @@ async function optionsOf(given: Arguments): Promise<LockClientOptions> {
   };
 }
 
-async function placeOf(given: Arguments): Promise<LockClientOptions> {
+async function redisOf(given: Arguments): Promise<LockClientOptions> {
   const kinds = ['sentinel', 'cluster', 'quorum', 'config'].filter((name) => given.options[name] !== undefined);
   if (kinds.length > 1) throw usageErrors.twoPlaces(`--${kinds[0]}`, `--${kinds[1]}`);
   const config = textIn(given, 'config');
@@ -67,13 +80,15 @@ async function placeOf(given: Arguments): Promise<LockClientOptions> {
   return topologyOf(given, urls.length > 0 ? urls : words(process.env['REDIS_URL'] ?? ''));
 }
 
-function topologyOf({ options }: Arguments, urls: readonly string[]): LockClientOptions {
+function topologyOf(given: Arguments, urls: readonly string[]): LockClientOptions {
+  const { options } = given;
   const [first, second] = urls;
   if (options['quorum']) return { quorum: { nodes: urls } };
   if (options['cluster']) return { cluster: { nodes: first === undefined ? [{}] : [...urls] } };
   const name = options['sentinel'] as string | undefined;
   if (name !== undefined) return { redis: sentinelsOf(urls, name) };
   if (second !== undefined) throw usageErrors.severalUrls(urls.length);
+  if (first !== undefined && !/^(rediss?:\/)?\//i.test(first)) throw usageErrors.noUrl(placeOf(given));
   return first === undefined ? {} : { redis: first };
 }
 

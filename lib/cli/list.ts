@@ -3,7 +3,8 @@ import { escaped } from '../core/describe.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { RedisLockClient } from '../client/redis-lock.client.js';
 import { type Arguments, durationIn, noNames, numberIn, onlyName, textIn } from './arguments.js';
-import { observe } from './connect.js';
+import { viewLines as lines } from './cli.messages.js';
+import { observe, observeAll } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import {
   heldText,
@@ -14,6 +15,7 @@ import {
   partyText,
   print,
   say,
+  screenWidth,
   stateText,
   table,
   time,
@@ -26,11 +28,12 @@ const batch = 50;
 export async function ls(given: Arguments): Promise<number> {
   noNames('ls', given);
   const wanted = filterOf(given);
-  await using connected = await observe(given);
-  const { locks, more } = await look(connected.locks, wanted);
+  await using connected = await observeAll('ls', given);
+  const { locks, more, problems } = await look(connected.locks, wanted);
+  problems.forEach(say);
   if (given.options['json']) for (const lock of locks) print(json(lock));
   else for (const line of listed(locks, paintFor(given.options))) print(line);
-  if (more) say(`only the first ${wanted.limit} names were looked at: add --limit or --starts-with.`);
+  if (more) say(lines.more(wanted.limit));
   return exitCode.ok;
 }
 
@@ -63,17 +66,31 @@ export function filterOf(given: Arguments, most = 1_000): Wanted {
   };
 }
 
-/** The held locks, by name. `more`: there are names behind the limit. */
+export interface Looked {
+  /** By name. */
+  readonly locks: LockInfo[];
+  /** There are names behind the limit. */
+  readonly more: boolean;
+  /** What other programs have written: a line for each. */
+  readonly problems: string[];
+}
+
+/**
+ * The held locks that are wanted, and those of the known names in any state: a lock that is not listed may be held, because there are names
+ * behind the limit.
+ */
 export async function look(
   locks: RedisLockClient,
   { startsWith, limit, shows }: Wanted,
-): Promise<{ readonly locks: LockInfo[]; readonly more: boolean }> {
-  const names: string[] = [];
+  known: ReadonlySet<string> = new Set(),
+): Promise<Looked> {
+  const names = new Set(known);
   let more = false;
   for await (const name of locks.list({ startsWith })) {
-    more = names.length === limit;
+    if (names.has(name)) continue;
+    more = names.size >= limit;
     if (more) break;
-    names.push(name);
+    names.add(name);
   }
   const found: LockInfo[] = [];
   const unreadable: LockConfigurationError[] = [];
@@ -85,18 +102,22 @@ export async function look(
       unreadable.push(error);
     }
   };
-  for (let first = 0; first < names.length; first += batch)
-    await Promise.all(names.slice(first, first + batch).map(inspect));
+  const all = [...names];
+  for (let first = 0; first < all.length; first += batch)
+    await Promise.all(all.slice(first, first + batch).map(inspect));
   // One name with a foreign value does not hide the others. If no name can be read, the reason is another one.
   if (found.length === 0 && unreadable[0]) throw unreadable[0];
-  for (const { message } of unreadable) say(message);
   found.sort((one, other) => (one.key < other.key ? -1 : 1));
-  // A lock may have become free since.
-  return { locks: found.filter((lock) => lock.kind !== undefined && shows(lock)), more };
+  return {
+    // A lock may have become free since.
+    locks: found.filter((lock) => known.has(lock.key) || (lock.kind !== undefined && shows(lock))),
+    more,
+    problems: unreadable.map(({ message }) => message).sort(),
+  };
 }
 
-/** A table with a line for each lock. */
-export function listed(locks: readonly LockInfo[], paint: Paint): string[] {
+/** A table with a line for each lock. @param width of the screen, if there is one */
+export function listed(locks: readonly LockInfo[], paint: Paint, width = screenWidth()): string[] {
   const rows = locks.map(({ key, kind, limit, holders, waiters }) => {
     const [first] = holders;
     const others = holders.length > 1 ? ` and ${holders.length - 1} more` : '';
@@ -109,7 +130,7 @@ export function listed(locks: readonly LockInfo[], paint: Paint): string[] {
       String(waiters.length),
     ];
   });
-  return table([['NAME', 'KIND', 'HOLDER', 'HELD', 'LEASE LEFT', 'WAITING'], ...rows], paint);
+  return table([['NAME', 'KIND', 'HOLDER', 'HELD', 'LEASE LEFT', 'WAITING'], ...rows], paint, width);
 }
 
 /** One lock with all its holders and waiters. */

@@ -9,6 +9,7 @@ import { inspect, ls } from './list.js';
 import { endQuietlyWithReader, print, say } from './output.js';
 import { release } from './release.js';
 import { run } from './run.js';
+import { inShellWords } from './shell-words.js';
 import { tree } from './tree.js';
 import { help, helpOf } from './usage.js';
 import { watch } from './watch.js';
@@ -24,13 +25,16 @@ const commands: Record<CommandName, (given: Arguments) => Promise<number>> = {
   run,
 };
 
+/** When they could be read. */
+let given: Arguments | undefined;
+
 async function main([command, ...args]: readonly string[]): Promise<number> {
   if (command === '--help' || command === '-h' || command === 'help') {
     print(help());
     return exitCode.ok;
   }
   if (!isCommand(command)) throw usageErrors.noCommand(command, commandNames.join(', '));
-  const given = readArguments(command, args);
+  given = readArguments(command, args);
   if (!given.options['help']) return commands[command](given);
   print(helpOf(command));
   return exitCode.ok;
@@ -42,7 +46,7 @@ const isCommand = (name: string | undefined): name is CommandName => commandName
 function ending(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (!(error instanceof LockError)) return endings.unexpected((error as Error).stack ?? String(error));
-  return new CliError(error.message, codeOf(error));
+  return new CliError(inShellWords(error.message, given), codeOf(error));
 }
 
 function codeOf(error: LockError): number {

@@ -49,13 +49,68 @@ export function paintFor(options: { readonly 'no-color'?: boolean | undefined })
   return colours ? { dim: code(2, 22), bold: code(1, 22), red: code(31, 39) } : { dim: plain, bold: plain, red: plain };
 }
 
-/** Lines with aligned columns; the first row is the heading. */
-export function table(rows: ReadonlyArray<readonly string[]>, paint: Paint): string[] {
-  const widths = rows[0]!.map((_, column) => rows.reduce((most, row) => Math.max(most, row[column]!.length), 0));
+/** In columns of the terminal. What is no terminal, or has no size, gets each cell whole. */
+export const screenWidth = (): number => (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
+
+/** A cell that is longer moves only its own row, where no screen limits it. */
+const longestAligned = 60;
+/** No column is cut below it. */
+const leastColumn = 12;
+const gap = 2;
+
+/** Lines with aligned columns; the first row is the heading. What is too long for the screen is cut in the middle. */
+export function table(
+  rows: ReadonlyArray<readonly string[]>,
+  paint: Paint,
+  screen = Number.POSITIVE_INFINITY,
+): string[] {
+  const longest = screen < Number.POSITIVE_INFINITY ? screen : longestAligned;
+  const widths = rows[0]!.map((_, column) =>
+    rows.reduce((most, row) => Math.max(most, Math.min(longest, widthOf(row[column]!))), 0),
+  );
+  let excess = widths.reduce((sum, width) => sum + gap + width, -gap) - screen;
+  for (let widest = Math.max(...widths); excess > 0 && widest > leastColumn; excess--) {
+    widths[widths.indexOf(widest)] = widest - 1;
+    widest = Math.max(...widths);
+  }
   return rows.map((row, index) => {
-    const line = row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
-    return index === 0 ? paint.dim(line.trimEnd()) : line.trimEnd();
+    const cells = row.map((cell, column) =>
+      padded(longest === screen ? cut(cell, widths[column]!) : cell, widths[column]!),
+    );
+    const line = cells.join(' '.repeat(gap)).trimEnd();
+    return index === 0 ? paint.dim(line) : line;
   });
+}
+
+/** Characters of East Asia, and emoji, take two columns of a terminal. */
+const wide =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
+
+/** In columns of a terminal. */
+function widthOf(text: string): number {
+  if (isPlain(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += /^\p{M}$/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return width;
+}
+
+const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+
+/** Names of many tenants begin alike, and others end alike: the beginning and the end stay. */
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const characters = isPlain(text) ? [...text] : [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+  const start = within(characters, Math.ceil((width - 1) / 2));
+  const end = within(characters.reverse(), width - 1 - widthOf(start.join('')));
+  return `${start.join('')}…${end.reverse().join('')}`;
+}
+
+/** The first ones, as many as there is room for. */
+function within(characters: readonly string[], room: number): string[] {
+  let left = room;
+  const end = characters.findIndex((character) => (left -= widthOf(character)) < 0);
+  return characters.slice(0, end);
 }
 
 /** `ReportService.build 'import 7' (web-1:4711)` */

@@ -66,10 +66,11 @@ function termsOf(given: Arguments, command: string): Terms {
   const maxHold = durationIn(given, 'max-hold', { min: 1 });
   if (lease <= 2 * grace) throw errors.shortLease(lease, grace);
   if (maxHold !== undefined && maxHold <= grace) throw errors.shortHold(maxHold, grace);
-  const label = textIn(given, 'label') ?? basename(command).slice(0, 100);
+  const label = textIn(given, 'label') ?? (basename(command).slice(0, 100) || undefined);
   const limit = numberIn(given, 'limit');
   const shared = given.options['shared'] === true;
   const adoption: AdoptOptions = { lease, renew: true, maxHold, label };
+  if (shared && limit !== undefined) throw errors.twoPlaces('--shared', '--limit');
   const sharing = limit === undefined ? { shared } : { limit, ...(shared && { shared }) };
   const wait = durationIn(given, 'wait', { infinite: true }) ?? Number.POSITIVE_INFINITY;
   const options = { ...adoption, ...sharing, wait, minHold: durationIn(given, 'min-hold') } as LockOptions;

@@ -1,7 +1,8 @@
 import type { LockInfo, LockPartyInfo } from '../core/lock-info.js';
 import { escaped } from '../core/describe.js';
 import { type Arguments, noNames } from './arguments.js';
-import { observe } from './connect.js';
+import { viewLines as texts } from './cli.messages.js';
+import { observeAll } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { filterOf, look } from './list.js';
 import { heldText, json, type Paint, paintFor, partyText, print, processText, say, time, tokenText } from './output.js';
@@ -15,12 +16,13 @@ interface Holding {
 export async function tree(given: Arguments): Promise<number> {
   noNames('tree', given);
   const wanted = filterOf(given, 10_000);
-  await using connected = await observe(given);
-  const { locks, more } = await look(connected.locks, wanted);
+  await using connected = await observeAll('tree', given);
+  const { locks, more, problems } = await look(connected.locks, wanted);
+  problems.forEach(say);
   const graph = new WaitGraph(locks.filter(({ waiters }) => waiters.length > 0));
   if (given.options['json']) print(json(graph.picture()));
   else for (const line of graph.lines(paintFor(given.options))) print(line);
-  if (more) say(`only the first ${wanted.limit} names were looked at: add --limit.`);
+  if (more) say(texts.more(wanted.limit));
   return exitCode.ok;
 }
 

@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import type { LockInfo } from '../core/lock-info.js';
 import { escaped } from '../core/describe.js';
 import { type Arguments, durationIn, onlyName } from './arguments.js';
-import { observe } from './connect.js';
+import { observe, observeAll } from './connect.js';
 import { exitCode } from './exit-codes.js';
-import { detailed, filterOf, listed, look } from './list.js';
-import { json, paintFor, partyText, print } from './output.js';
+import { LockConfigurationError, LockError } from '../errors/lock-errors.js';
+import { viewLines as lines } from './cli.messages.js';
+import { detailed, filterOf, listed, look, type Looked, type Wanted } from './list.js';
+import { inShellWords } from './shell-words.js';
+import { json, type Paint, paintFor, partyText, print, say } from './output.js';
 
 /** From the upper left corner on, without what was there. Lines that are too long are cut by the terminal: it knows how wide a character is. */
 const redraw = (text: string): string => `\u001b[H\u001b[2J\u001b[?7l${text}\u001b[?7h`;
@@ -20,47 +23,107 @@ export async function watch(given: Arguments): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 
-  await using connected = await observe(given);
+  await using connected = await (name === undefined ? observeAll('watch', given) : observe(given));
   const { locks } = connected;
-  const last = new Map<string, string>();
+  const view = isScreen
+    ? new Screen(name !== undefined, pause, paint)
+    : new Changes(name, wanted, given.options['json'] === true);
+  let hasLooked = false;
   while (!stop.signal.aborted) {
-    const found = name === undefined ? (await look(locks, wanted)).locks : [await locks.inspect(name)];
-    if (isScreen) {
-      const lines = name === undefined ? listed(found, paint) : detailed(found[0]!, paint);
-      // 0 where no one has told the terminal its size.
-      const rows = process.stdout.rows || Number.POSITIVE_INFINITY;
-      const heading = paint.dim(`${new Date().toLocaleTimeString()}, every ${pause} ms, Ctrl-C ends`);
-      print(redraw([heading, ...lines].slice(0, rows - 1).join('\n')));
-    } else {
-      for (const lock of changes(found, last)) {
-        print(given.options['json'] ? json({ at: new Date().toISOString(), ...lock }) : changeText(lock));
-      }
+    try {
+      view.show(
+        name === undefined
+          ? await look(locks, wanted, view.known)
+          : { locks: [await locks.inspect(name)], more: false, problems: [] },
+        wanted.limit,
+      );
+      hasLooked = true;
+    } catch (error) {
+      // An outage is what it is for. But a wrong argument does not become right.
+      if (!(error instanceof LockError) || (!hasLooked && error instanceof LockConfigurationError)) throw error;
+      view.fail(lines.noAnswer(inShellWords(error.message, given)));
     }
     await sleep(pause, stop.signal);
   }
   return exitCode.ok;
 }
 
-/** The locks whose holders or waiters have changed. One that is free now has no holders. */
-function changes(found: readonly LockInfo[], last: Map<string, string>): LockInfo[] {
-  const changed: LockInfo[] = [];
-  const gone = new Set(last.keys());
-  for (const lock of found) {
-    gone.delete(lock.key);
-    const picture = json([
-      lock.holders.map(({ client, fencingToken, state }) => [client, fencingToken, state]),
-      lock.waiters.map(({ client, label, reachable }) => [client, label, reachable]),
-    ]);
-    if (last.get(lock.key) === picture) continue;
-    last.set(lock.key, picture);
-    changed.push(lock);
+/** One picture, drawn again and again. */
+class Screen {
+  readonly known: ReadonlySet<string> = new Set();
+  private picture: readonly string[] = [];
+  private drawnAt = 'the start';
+
+  constructor(
+    private readonly isOfOne: boolean,
+    private readonly pause: number,
+    private readonly paint: Paint,
+  ) {}
+
+  show({ locks, more, problems }: Looked, limit: number): void {
+    this.drawnAt = new Date().toLocaleTimeString();
+    const picture = this.isOfOne ? detailed(locks[0]!, this.paint) : listed(locks, this.paint);
+    this.picture = [...(more ? [...problems, lines.more(limit)] : problems), ...picture];
+    this.draw(this.paint.dim(`${this.drawnAt}, every ${this.pause} ms, Ctrl-C ends`));
   }
-  for (const key of gone) {
-    last.delete(key);
-    changed.push({ key, kind: undefined, limit: undefined, holders: [], waiters: [] });
+
+  fail(problem: string): void {
+    this.draw(
+      this.paint.red(`${new Date().toLocaleTimeString()} ${problem}`),
+      this.paint.dim(`As at ${this.drawnAt}:`),
+    );
   }
-  return changed;
+
+  private draw(...heading: readonly string[]): void {
+    // 0 where no one has told the terminal its size.
+    const rows = process.stdout.rows || Number.POSITIVE_INFINITY;
+    print(redraw([...heading, ...this.picture].slice(0, rows - 1).join('\n')));
+  }
 }
+
+/** A line for each change; what is wrong on standard error, when it begins. */
+class Changes {
+  /** What was printed last of each lock that is followed. */
+  private readonly last = new Map<string, string>();
+  private said = new Set<string>();
+  private failure: string | undefined;
+
+  constructor(
+    private readonly name: string | undefined,
+    private readonly wanted: Wanted,
+    private readonly asJson: boolean,
+  ) {}
+
+  get known(): ReadonlySet<string> {
+    return new Set(this.last.keys());
+  }
+
+  show({ locks, more, problems }: Looked, limit: number): void {
+    if (this.failure !== undefined) say(lines.answer());
+    this.failure = undefined;
+    const all = more ? [...problems, lines.more(limit)] : problems;
+    for (const problem of all) if (!this.said.has(problem)) say(problem);
+    this.said = new Set(all);
+    for (const lock of locks) {
+      const picture = pictureOf(lock);
+      if (this.last.get(lock.key) === picture) continue;
+      this.last.set(lock.key, picture);
+      print(this.asJson ? json({ at: new Date().toISOString(), ...lock }) : changeText(lock));
+      if (this.name === undefined && (lock.kind === undefined || !this.wanted.shows(lock))) this.last.delete(lock.key);
+    }
+  }
+
+  fail(problem: string): void {
+    if (problem !== this.failure) say(problem);
+    this.failure = problem;
+  }
+}
+
+const pictureOf = ({ holders, waiters }: LockInfo): string =>
+  json([
+    holders.map(({ client, fencingToken, state }) => [client, fencingToken, state]),
+    waiters.map(({ client, label, reachable }) => [client, label, reachable]),
+  ]);
 
 function changeText({ key, holders, waiters }: LockInfo): string {
   const who = holders.length === 0 ? 'is free' : `is held by ${holders.map(partyText).join(', ')}`;

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The published program, as the global set-up has built it. */
 export const program = join(import.meta.dirname, '..', '..', 'dist', 'esm', 'cli.js');
+
+/** Milliseconds for what an ended process has written. */
+const longestReading = 1_000;
 
 interface CliOptions {
   /** In place of the environment's. */
@@ -33,8 +37,12 @@ export class CliProcess implements AsyncDisposable {
     stdout!.setEncoding('utf8').on('data', (text: string) => (this.output += text));
     stderr!.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
     this.process.stdin!.on('error', () => undefined);
-    // Not 'close': what it has left running may keep its output open.
-    this.exited = once(this.process, 'exit').then((end) => (end[0] ?? end[1]) as number | string);
+    const closed = once(this.process, 'close');
+    this.exited = once(this.process, 'exit').then(async (end) => {
+      // Its last words may still be in the pipe. But what it has left running may keep the pipe open.
+      await Promise.race([closed, sleep(longestReading, undefined, { ref: false })]);
+      return (end[0] ?? end[1]) as number | string;
+    });
   }
 
   get pid(): number {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { cli, CliProcess } from '../../support/cli-process.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { TcpProxy } from '../../../scripts/tcp-proxy.js';
 
 let server: RedisServer;
 let admin: Redis;
@@ -34,6 +35,7 @@ afterEach(async () => {
 });
 
 const look = (...args: string[]) => cli([...args, '--prefix', prefix], { redis: server.url });
+const run = (...args: string[]) => cli(['run', '--prefix', prefix, ...args], { redis: server.url });
 const written = (name: string, text: string): string => {
   writeFileSync(join(directory, name), text);
   return join(directory, name);
@@ -108,6 +110,33 @@ it('an options file that is not JSON is refused with 64, without a part of it: i
   }
 });
 
+it.each([
+  ['a file as a directory', () => `${written('file', '')}/program`, 126, /: '.*file\/program': not a directory\.\n$/],
+  ['a circle of links', () => circle(), 126, /: too many symbolic links encountered\.\n$/],
+  ['a name that is too long', () => join(directory, 'x'.repeat(300)), 126, /: name too long\.\n$/],
+  ['a file that is not executable', () => written('file', ''), 126, /: permission denied\.\n$/],
+  ['no file', () => join(directory, 'none'), 127, /none': no such file or directory\.\n$/],
+  ['no name', () => '', 127, /: '': no such file or directory\.\n$/],
+])('run with %s as the command ends as a shell does, and frees the lock', async (_what, command, code, problem) => {
+  const ended = await run('a', '--', command());
+  expect([ended.code, ended.errors]).toEqual([code, expect.stringMatching(problem)]);
+  await using _free = await locks.acquire('a', { wait: 0 });
+});
+const circle = (): string => {
+  symlinkSync(join(directory, 'circle'), join(directory, 'circle'));
+  return join(directory, 'circle');
+};
+
+it('an error of the library names the options as they are written here', async () => {
+  await using _held = await locks.acquire('a');
+  for (const wait of ['0', '50ms']) expect((await run('a', '--wait', wait, '--', 'true')).errors).toContain('(--wait)');
+  await using _permit = await locks.acquire('permits', { limit: 2 });
+  expect(await run('permits', '--wait', '0', '--', 'true')).toMatchObject({
+    code: 75,
+    errors: expect.stringContaining('(--limit)'),
+  });
+});
+
 it('release takes the lock from the reader with this token, and from no other', async () => {
   const [one, other] = [
     await locks.acquire('report', { shared: true }),
@@ -148,6 +177,38 @@ describe('watch in a terminal', () => {
     await using screenless = watching('rows 0 cols 0');
     await screenless.says(/every 100 ms[^]*every 100 ms/);
     expect(screenless.output).toMatch(/\r\na +exclusive[^\n]*\r\nb +exclusive/);
+  });
+
+  it('keeps the last picture while Redis does not answer, and says so above it', async () => {
+    await locks.acquire('report');
+    await using proxy = await TcpProxy.to(server.port);
+    await using watching = new CliProcess(['watch', '--every', '100ms', '--timeout', '300ms', '--prefix', prefix], {
+      redis: proxy.url,
+      inTerminal: (command) => ['script', '-qec', `stty rows 20 cols 100; ${command}`, '/dev/null'],
+    });
+    await watching.says(/report +exclusive/);
+    await proxy.close();
+    await watching.says(
+      /watch tries again\.[^\n]*\r\n[^\n]*As at [\d:]+[^\n]*\r\n[^\n]*NAME[^\n]*\r\nreport +exclusive/,
+    );
+    await proxy.heal();
+    const before = watching.output.length;
+    while (!/Ctrl-C ends[^]*report +exclusive/.test(watching.output.slice(before))) await new Promise(setImmediate);
+    watching.write('\u0003');
+    expect(await watching.exited).toBe(0);
+  });
+
+  it('and ls cut long names in the middle, so that a line fits; where there is no terminal they are whole', async () => {
+    const name = `tenant:${'x'.repeat(500)}:invoice`;
+    for (const each of [name, 'short']) await locks.acquire(each);
+    const args = ['ls', '--no-color', '--prefix', prefix];
+    const inTerminal = (command: string) => ['script', '-qec', `stty cols 100; ${command}`, '/dev/null'];
+    const lines = (await cli(args, { redis: server.url, inTerminal })).output.trim().split('\r\n');
+    expect(lines.map(({ length }) => length <= 100)).toEqual([true, true, true]);
+    expect(lines[2]).toMatch(/^tenant:x+…x*:invoice  exclusive  /);
+    const whole = (await cli(args, { redis: server.url })).output.split('\n');
+    expect(whole[2]).toContain(`${name}  exclusive`);
+    expect(whole[1]).toMatch(/^short {57}exclusive/);
   });
 
   it('fills the height, and leaves long lines to the terminal, which does not wrap them', async () => {

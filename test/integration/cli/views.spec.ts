@@ -9,6 +9,7 @@ import { ClusterGroup } from '../../support/cluster-group.js';
 import { cli, CliProcess, program } from '../../support/cli-process.js';
 import { readerRules } from '../../support/documented-acl.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
+import { TcpProxy } from '../../../scripts/tcp-proxy.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
 
 let server: RedisServer;
@@ -150,6 +151,63 @@ describe('watch', () => {
     expect(await watching.exited).toBe(0);
     expect(watching.errors).toBe('');
     for (const row of rows(watching.output)) expect(row).toMatchObject({ key: 'report', at: expect.any(String) });
+  });
+
+  it('says once that Redis does not answer, and goes on when it does', async () => {
+    const a = member();
+    const lock = await a.acquire('report');
+    await using proxy = await TcpProxy.to(server.port);
+    const args = ['--every', '100ms', '--timeout', '300ms', '--prefix', prefix];
+    await using watching = new CliProcess(['watch', 'report', '--json', ...args], { redis: proxy.url });
+    await watching.says(/"state":"held"/);
+    await proxy.close();
+    while (!watching.errors.includes('watch tries again.')) await new Promise(setImmediate);
+    await proxy.heal();
+    await lock.release();
+    await watching.says(/"holders":\[\]/);
+    watching.send('SIGINT');
+    expect(await watching.exited).toBe(0);
+    expect(watching.errors).toMatch(/^nestjs-redis-lock: [^\n]* watch tries again\.\n/);
+    expect(watching.errors).toMatch(/nestjs-redis-lock: Redis answers again\.\n$/);
+  });
+
+  it('calls no lock free because it is not among the first names, and says that there are more', async () => {
+    const a = member();
+    await a.acquire('kept');
+    const lock = await a.acquire('released');
+    const args = ['watch', '--json', '--every', '100ms', '--limit', '2', '--prefix', prefix];
+    await using watching = new CliProcess(args, { redis: server.url });
+    await watching.says(/"key":"released"/);
+    for (let index = 0; index < 200; index++) await a.acquire(`other:${index}`);
+    await lock.release();
+    // One of the others takes its place.
+    await watching.says(/"key":"released"[^\n]*"holders":\[\][^]*"key":"other/);
+    watching.send('SIGINT');
+    await watching.exited;
+    const seen = rows(watching.output) as Array<{ key: string; holders: unknown[] }>;
+    expect(seen.filter(({ holders }) => holders.length === 0)).toMatchObject([{ key: 'released' }]);
+    expect(seen.filter(({ key }) => key === 'kept')).toHaveLength(1);
+    expect(watching.errors).toBe(
+      'nestjs-redis-lock: only the first 2 names are looked at: add --limit or --starts-with.\n',
+    );
+  });
+
+  it('--contended says of a lock for which no process waits any more who holds it, and does not follow it on', async () => {
+    const [a, b] = [member(), member()];
+    const lock = await a.acquire('report', { label: 'first' });
+    const giveUp = new AbortController();
+    await queue(b, 'report', { signal: giveUp.signal });
+    const args = ['watch', '--contended', '--every', '100ms', '--prefix', prefix];
+    await using watching = new CliProcess(args, { redis: server.url });
+    await watching.says(/ report is held by 'first' .*; 1 waiting\n/);
+    giveUp.abort();
+    await watching.says(/ report is held by 'first' .*; 0 waiting\n/);
+    await lock.release();
+    const next = await a.acquire('other');
+    await queue(b, 'other');
+    await watching.says(/ other is held by .*; 1 waiting\n/);
+    await next.release();
+    expect(watching.output).not.toContain('report is free');
   });
 
   it('of all locks prints those that change, and ends quietly when its reader goes away', async () => {
@@ -350,7 +408,10 @@ describe('where Redis is', () => {
     [['ls', '--quorum', '--cluster'], 64, /--cluster cannot be combined with --quorum/],
     [['ls', '--quorum', '--url', 'redis://127.0.0.1:1'], 64, /3, 5 or 7/],
     [['ls', '--url-file', '/none'], 64, /--url-file: '\/none' cannot be read: ENOENT/],
-    [['ls', '--url', 'localhost'], 64, /redis: this string given; a URL such as/],
+    [['ls', '--url', 'localhost'], 64, /: --url: no URL of a Redis server\. Write redis:/],
+    [['ls', '--url', 'redis://h:99999'], 64, /: --url: this URL cannot be read/],
+    [['ls', '--prefix', ''], 64, /: --prefix: '' given/],
+    [['run', 'a', '--limit', '2', '--shared', '--', 'true'], 64, /--shared cannot be combined with --limit/],
     [['ls', '--url', 'redis://127.0.0.1:1'], 69, /127\.0\.0\.1:1/],
     [['inspect'], 64, /write nestjs-redis-lock inspect NAME/],
     [['lss'], 64, /There is no command 'lss'\. Commands: ls, inspect/],
