@@ -33,7 +33,7 @@ const PROGRAMS = { cli: 'lib/cli/main' };
 
 /** The directories that are compiled; tsconfig.build.json includes the same. */
 const SOURCES = ['lib', 'conformance'];
-const OUTPUT = ['modules', 'esm', 'cjs'];
+const OUTPUT = ['modules', 'esm', 'cjs', 'contents.json'];
 
 const dist = join(root, 'dist');
 /** Beside the output, not in it. */

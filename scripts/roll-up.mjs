@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'acorn';
 import { rollup } from 'rollup';
@@ -18,17 +18,21 @@ const SHARED = {
     'lib/connection/create-backend',
     'lib/connection/resolve-connection',
     'lib/core/lock-client',
+    'lib/core/lock-log',
     'lib/key/lock-name.tag',
-    // Without it, the file of quorums is smaller than the window of gzip (32 kB): in the tarball both formats of a file are neighbours, and
-    // the second one takes no room.
-    'lib/backends/quorum/quorum-answers',
+    // They check the options.
+    'lib/backends/quorum/quorum-rules',
+    'lib/backends/quorum/quorum.messages',
     // It would be a file of its own.
     'lib/testing/testing.messages',
   ],
   nest: ['lib/index'],
   // Of a worker thread and the one that starts it.
   leases: ['lib/worker/lease-memory', 'lib/worker/shared-clock'],
-  // By themselves, for the same reason.
+  // By themselves: in the tarball both formats of a file are neighbours, and the second one takes no room while the file is smaller than the
+  // window of gzip (32 kB).
+  'quorum-answers': ['lib/backends/quorum/quorum-answers'],
+  'memory-table': ['lib/backends/memory/lock-table'],
   'console-page': ['lib/console/page.generated'],
   'console-script': ['lib/console/script.generated'],
 };
@@ -131,6 +135,7 @@ const chunks = (shared, modules, extension) =>
  * @param {Record<string, string[]>} shared
  * @param {import('rollup').Plugin[]} plugins
  * @param {{ dir: string, format: 'es' | 'cjs', extension: '.js' | '.d.ts' }[]} outputs
+ * @returns the modules of each file, by its path
  */
 async function bundle(input, shared, plugins, outputs) {
   const bundled = await rollup({
@@ -141,8 +146,10 @@ async function bundle(input, shared, plugins, outputs) {
       throw new Error(message);
     },
   });
+  /** @type {Record<string, string[]>} */
+  const modules = {};
   for (const { dir, format, extension } of outputs) {
-    await bundled.write({
+    const { output } = await bundled.write({
       dir,
       format,
       entryFileNames: `[name]${extension}`,
@@ -151,7 +158,9 @@ async function bundle(input, shared, plugins, outputs) {
       minifyInternalExports: false,
       hoistTransitiveImports: false,
     });
+    for (const file of output) if (file.type === 'chunk') modules[join(dir, file.fileName)] = file.moduleIds;
   }
+  return modules;
 }
 
 /**
@@ -164,7 +173,7 @@ export async function rollUp(modules, entries, threads, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
   const sources = inputs(modules, { ...entries, ...threads }, '.js');
   const shared = chunks(SHARED, modules, '.js');
-  await bundle(
+  const made = await bundle(
     sources,
     { ...shared, library: [tslibFile, ...(shared['library'] ?? [])] },
     [tslib, version, lighter, classNames],
@@ -173,6 +182,12 @@ export async function rollUp(modules, entries, threads, target) {
       { dir: cjs, format: 'cjs', extension: '.js' },
     ],
   );
+  // Comments are gone: it says what is where.
+  const contents = Object.entries(made).map(([file, ids]) => [
+    relative(target, file),
+    ids.map((id) => relative(modules, id).replace(/\.js$/, '')),
+  ]);
+  writeFileSync(join(target, 'contents.json'), JSON.stringify(Object.fromEntries(contents), undefined, 2));
   const declarations = inputs(modules, entries, '.d.ts');
   await bundle(
     declarations,
