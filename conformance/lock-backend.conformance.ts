@@ -20,6 +20,13 @@ import { sharedLocks } from './shared.guarantees.js';
 import { sharing } from './sharing.guarantees.js';
 import { globalFramework, type TestFramework } from './test-framework.js';
 
+/** The parts of the suite, by their titles. Each takes about a third of the time. */
+export const suiteParts = {
+  backend: 'the backend',
+  handoff: 'a client with fairness handoff',
+  strict: 'a client with fairness strict',
+} as const;
+
 /** What every LockBackend must guarantee, as tests: first at the port, then with a client on it, with local hand-off and
  * without. The backends work on the system's clock, and real time passes: about half a minute.
  * @param open opens the target, once for each of the three parts; each is closed after its part
@@ -33,7 +40,7 @@ export function lockBackendConformance(
   capabilities: BackendCapabilities = allCapabilities,
 ): void {
   const { describe } = framework;
-  describe('the backend', () => {
+  describe(suiteParts.backend, () => {
     const bench = new BackendBench(open, framework, capabilities);
     exclusion(bench);
     contention(bench);
@@ -48,7 +55,7 @@ export function lockBackendConformance(
     permitLocks(bench);
   });
   for (const fairness of ['handoff', 'strict'] as const) {
-    describe(`a client with fairness ${fairness}`, () => {
+    describe(suiteParts[fairness], () => {
       const bench = new ClientBench(open, framework, capabilities, fairness);
       callers(bench);
       givingUpAndReEntry(bench);

@@ -4,8 +4,4 @@ import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
 import { partsOfSuite, QuorumTarget } from './quorum-target.js';
 
 describe('locks over a quorum of five Redis servers, two of which are dead', () =>
-  lockBackendConformance(
-    () => QuorumTarget.open(5, 2),
-    partsOfSuite('the backend', 'a client without local hand-off'),
-    quorumCapabilities,
-  ));
+  lockBackendConformance(() => QuorumTarget.open(5, 2), partsOfSuite('backend', 'strict'), quorumCapabilities));

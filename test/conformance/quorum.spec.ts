@@ -4,4 +4,4 @@ import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
 import { partsOfSuite, QuorumTarget } from './quorum-target.js';
 
 describe('locks over a quorum of three Redis servers', () =>
-  lockBackendConformance(() => QuorumTarget.open(3), partsOfSuite('the backend', 'a client'), quorumCapabilities));
+  lockBackendConformance(() => QuorumTarget.open(3), partsOfSuite('backend', 'handoff'), quorumCapabilities));
