@@ -14,17 +14,17 @@ import { basename, dirname, extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './run.mjs';
 
-/** Blocks without a source: page, first line of the block, and why. */
+/** Blocks without a source: page, first line of the block, and why. What runs the block instead is named by its path. */
 const WITHOUT_SOURCE = [
   [
     'README.md',
     'npm install nestjs-redis-lock ioredis',
-    'installs from the registry; test/package installs the tarball',
+    'installs from the registry; test/package/check.mjs installs the tarball',
   ],
   [
     'docs/start/quick-start.md',
     'npm install nestjs-redis-lock ioredis',
-    'installs from the registry; test/package installs the tarball',
+    'installs from the registry; test/package/check.mjs installs the tarball',
   ],
   [
     'README.md',
@@ -35,17 +35,21 @@ const WITHOUT_SOURCE = [
   [
     'docs/concepts/museum.md',
     'npm run museum',
-    'test/e2e/museum.spec.ts and museum-page.spec.ts run it with these options',
+    'test/e2e/museum.spec.ts and test/e2e/museum-page.spec.ts run it with these options',
   ],
   ['sample/README.md', 'npm start', 'test/e2e/sample-http.spec.ts starts the same application'],
   ['docs/reference/cli.md', 'ACL SETUSER watcher', 'test/integration/cli/views.spec.ts reads it from the page'],
   ['docs/operate/production.md', 'ACL SETUSER locks', 'test/integration/acl.spec.ts reads it from the page'],
   ['docs/how-to/redisson.md', 'ACL SETUSER node', 'test/integration/redisson-acl.spec.ts reads it from the page'],
-  ['docs/inside/verification.md', 'npm run test:model', 'npm test runs the model'],
+  ['docs/inside/verification.md', 'npm run test:model', 'npm run test:deep runs test/model/check.mjs'],
   ['docs/inside/verification.md', 'REDIS_SERVER_BIN=', 'names a server that is not here'],
   ['docs/inside/verification.md', 'REDIS_SERVERS=', 'names servers that are not here'],
-  ['docs/inside/verification.md', 'npm run test:chaos', 'npm test runs it for some seconds'],
-  ['docs/inside/verification.md', 'RANDOM_RUNS=', 'npm test makes fewer runs'],
+  [
+    'docs/inside/verification.md',
+    'npm run test:chaos',
+    'npm run test:deep runs test/chaos/chaos.spec.ts for some seconds',
+  ],
+  ['docs/inside/verification.md', 'RANDOM_RUNS=', 'test/unit/random-calls/random-calls.spec.ts makes fewer runs'],
 ];
 
 /** Pages that another script writes. */
@@ -96,19 +100,23 @@ function withoutIndent(lines) {
  * @param {string} page its path
  * @param {string} text of the page
  * @param {(path: string) => string | undefined} read the text of a source, undefined where there is none
- * @returns {{ text: string, problems: string[], sources: string[] }} the page with fresh blocks, what is wrong, what was shown
+ * @returns {{ text: string, problems: string[], sources: string[], excused: string[][] }} the page with fresh blocks, what is wrong, what was
+ *   shown, and which blocks need no source
  */
 export function refresh(page, text, read) {
   /** @type {string[]} */
   const problems = [];
   /** @type {string[]} */
   const sources = [];
+  /** @type {string[][]} */
+  const excused = [];
   const fresh = text.replaceAll(FENCE, (block, ...groups) => {
     const { source, language, code } = groups.at(-1);
     if (language === 'mermaid') return block;
     if (source === undefined) {
-      const known = WITHOUT_SOURCE.some(([where, start = '']) => where === page && code.startsWith(start));
-      if (!known) problems.push(`${page}: a block without a source: ${code.split('\n')[0]}`);
+      const known = WITHOUT_SOURCE.find(([where, start = '']) => where === page && code.startsWith(start));
+      if (known) excused.push(known);
+      else problems.push(`${page}: a block without a source: ${code.split('\n')[0]}`);
       return block;
     }
     sources.push(source);
@@ -122,7 +130,7 @@ export function refresh(page, text, read) {
     if (language !== '' && extname(path) !== `.${language}`) problems.push(`${page}: ${source} is not ${language}`);
     return block.slice(0, block.indexOf('```')) + `\`\`\`${language}\n${lines}\`\`\``;
   });
-  return { text: fresh, problems, sources };
+  return { text: fresh, problems, sources, excused };
 }
 
 /** @param {string} directory @param {string} extension */
@@ -158,6 +166,23 @@ function unused(shown) {
     });
 }
 
+/**
+ * Excuses that no block needs, or whose test is gone.
+ * @param {ReadonlySet<string[]>} excused
+ */
+function stale(excused) {
+  return WITHOUT_SOURCE.flatMap((entry) => {
+    const [page = '', start = '', why = ''] = entry;
+    const missing = (why.match(/\b(?:test|scripts)\/[\w./-]+\w/g) ?? []).filter(
+      (path) => !existsSync(join(root, path)),
+    );
+    return [
+      ...(excused.has(entry) ? [] : [`${page}: no block begins with '${start}'`]),
+      ...missing.map((path) => `${page}: '${start}': there is no ${path}`),
+    ];
+  });
+}
+
 function main(/** @type {boolean} */ check) {
   const pages = ['README.md', 'sample/README.md', ...filesIn('docs', '.md')].filter(
     (page) => !GENERATED.includes(page),
@@ -166,6 +191,8 @@ function main(/** @type {boolean} */ check) {
   const problems = [];
   /** @type {Set<string>} */
   const shown = new Set();
+  /** @type {Set<string[]>} */
+  const excused = new Set();
   for (const page of pages) {
     const before = readFileSync(join(root, page), 'utf8');
     const after = refresh(page, before, (path) => {
@@ -174,11 +201,12 @@ function main(/** @type {boolean} */ check) {
     });
     problems.push(...after.problems);
     for (const source of after.sources) shown.add(source);
+    for (const entry of after.excused) excused.add(entry);
     if (after.text === before) continue;
     if (check) problems.push(`${page} is stale: run npm run docs:snippets`);
     else writeFileSync(join(root, page), after.text);
   }
-  problems.push(...unused(shown));
+  problems.push(...unused(shown), ...stale(excused));
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
