@@ -53,6 +53,18 @@ export const applicationFindings = {
     message: `${owner}.${property} is a ${type} that Nest did not make: its locked methods reject. List ${type} as a provider and inject it, or create it with ModuleRef.create.`,
   }),
 
+  /** A job or listener that each process calls, with a lock that it waits for. */
+  eachProcessInTurn: (where: string, caller: string, wait: string, key: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_SCHEDULE',
+    message: `${where} is ${caller}, and waits ${wait} for its lock: so each process runs it, one after the other. To run it once, write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: '50s' }), with a minHold shorter than its period.`,
+  }),
+
+  /** The same without a wait, and without `minHold`. */
+  lateProcess: (where: string, caller: string, key: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_SCHEDULE',
+    message: `${where} is ${caller}, and has no minHold: a process that starts it late finds the lock free after a quick run, and runs it again. Write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: '50s' }), with a minHold shorter than its period.`,
+  }),
+
   /**
    * A global filter that Nest makes for each request comes before LockErrorFilter, takes all errors, and its source reads no status but that of an
    * HttpException. Never a reason not to start: only the filter knows what it sends.

@@ -13,6 +13,7 @@ import { findLongWaits } from './http-timeout.check.js';
 import { type ProvidedMethod, providedMethods } from '../method/method-wrapper.js';
 import { findMinified } from './minified-template.check.js';
 import { httpServerOf, serverTimeout } from './server-timeout.reader.js';
+import { findScheduled } from './scheduled-lock.check.js';
 import { findNoShutdown } from './shutdown.check.js';
 import { findUnprovided } from './unprovided.check.js';
 
@@ -54,6 +55,7 @@ export class LockDoctor implements OnApplicationBootstrap {
       ...places.flatMap((place) => [...findMinified(place), ...findHidden(place)]),
       ...findUnprovided(instancesOf(modules), this.connection.name),
       ...this.findLongWaits(places),
+      ...places.flatMap((place) => findScheduled(place, this.connection.defaults.wait)),
       ...(await this.examineServer()),
     ];
     if (this.strict) await this.refuse(found);

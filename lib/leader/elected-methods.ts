@@ -24,6 +24,11 @@ export function addElectedMethod(prototype: object, method: ElectedMethod): void
   electedMethods.set(prototype, [...(electedMethods.get(prototype) ?? []), method]);
 }
 
+/** True when the method runs on the leader only. */
+export const isLeaderOnly = (prototype: object, property: string | symbol): boolean =>
+  electedMethods.get(prototype)?.some((method) => method.type === 'leader only' && method.property === property) ??
+  false;
+
 /** The methods of the object's class and of its base classes, on one connection. Of a method with `@Leader`, the override counts. */
 function methodsOf(object: object, connection: LockConnection, type: ElectedMethod['type']): ElectedMethod[] {
   const found: ElectedMethod[] = [];

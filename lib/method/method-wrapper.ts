@@ -112,6 +112,8 @@ function disguise(original: Method, wrapper: Method): Method {
   for (const property of ['name', 'length'] as const) {
     Object.defineProperty(wrapper, property, { value: original[property], configurable: true });
   }
+  // Decorators further out may read parameter names there, as @MurLock does.
+  Object.defineProperty(wrapper, 'toString', { value: () => original.toString(), configurable: true, writable: true });
   // For plain properties of the function, and metadata that is added later.
   return Object.setPrototypeOf(wrapper, original) as Method;
 }

@@ -288,6 +288,24 @@ describe('@DistributedLock, wrapping', () => {
     expect(original).not.toBe(plain);
   });
 
+  it('shows its source to decorators further out, which may read parameter names there', () => {
+    class A {
+      async m(id: string, count: number) {
+        return [id, count];
+      }
+    }
+    const source = A.prototype.m.toString();
+    const seen: string[] = [];
+    const reading: Decorator = (_target, _property, { value }) => void seen.push(String(value));
+    decorate(A, reading);
+    decorate(A, locked('p:#{id}'));
+    decorate(A, reading);
+    new RecordingConnection().inject(new A());
+    expect(source).toMatch(/^async m\(id, count\)/);
+    expect([...seen, `${A.prototype.m as unknown as string}`]).toEqual([source, source, source]);
+    expect(Object.keys(A.prototype.m)).toEqual([]);
+  });
+
   it('hides the connection: no own enumerable property, nothing in JSON', () => {
     class A {
       id = 1;

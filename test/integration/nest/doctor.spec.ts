@@ -5,11 +5,19 @@ import { type AddressInfo, connect } from 'node:net';
 import { promisify } from 'node:util';
 import { runInThisContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { OnQueueEvent } from '@nestjs/bullmq';
 import { Controller, Get, Injectable, type ModuleMetadata, type OnModuleInit, Scope } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Cron, Interval, Timeout } from '@nestjs/schedule';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
-import { DistributedLock, RedisLockModule, type RedisLockModuleOptions } from 'nestjs-redis-lock';
+import {
+  DistributedLock,
+  type DistributedLockOptions,
+  LeaderOnly,
+  RedisLockModule,
+  type RedisLockModuleOptions,
+} from 'nestjs-redis-lock';
 import { documentedRules } from '../../support/documented-acl.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
@@ -245,6 +253,60 @@ describe('the doctor at start, of the application', () => {
     const { app, findings } = await start({}, { providers: [Minified] });
     await using _app = app;
     expect(findings()).toEqual(finding('LOCK_DOCTOR_MINIFIED', 'Minified.m', '#{t}', 'e, t', '#{0}'));
+  });
+
+  const job = (decorators: MethodDecorator[]): new () => { run(): Promise<void> } => {
+    class Job {
+      async run() {}
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Job.prototype, 'run')!;
+    for (const decorator of decorators.toReversed()) decorator(Job.prototype, 'run', descriptor);
+    Object.defineProperty(Job.prototype, 'run', descriptor);
+    Injectable()(Job);
+    return Job;
+  };
+  const locked = (options: string | object) => DistributedLock(options as DistributedLockOptions) as MethodDecorator;
+
+  it.each([
+    ['@Cron', Cron('0 3 * * *')],
+    ['@Interval', Interval(60_000)],
+    ['@Timeout', Timeout(60_000)],
+    ['@OnQueueEvent', OnQueueEvent('completed') as MethodDecorator],
+  ])(
+    'warns of a lock that lets each process run a method with %s, in any order of decorators',
+    async (_which, mark) => {
+      const inTurn = finding(
+        'LOCK_DOCTOR_SCHEDULE',
+        'Job.run',
+        '10000 ms',
+        "key: 'nightly', onContended: 'skip', minHold:",
+      );
+      for (const decorators of [
+        [mark, locked('nightly')],
+        [locked('nightly'), mark],
+      ]) {
+        const { app, findings } = await start({}, { providers: [job(decorators)] });
+        await using _app = app;
+        expect(findings()).toEqual(inTurn);
+      }
+      for (const options of [{ wait: 0 }, { onContended: 'skip' }]) {
+        const { app, findings } = await start({}, { providers: [job([mark, locked({ key: 'nightly', ...options })])] });
+        await using _app = app;
+        expect(findings()).toEqual(finding('LOCK_DOCTOR_SCHEDULE', 'Job.run', 'has no minHold'));
+      }
+    },
+  );
+
+  it.each<[string, MethodDecorator[]]>([
+    ['skips, and keeps its lock for some time', [locked({ key: 'a', onContended: 'skip', minHold: '50s' })]],
+    ['has permits', [locked({ key: 'a', limit: 3 })]],
+    ['is shared', [locked({ key: 'a', shared: true })]],
+    ['runs on the leader only', [LeaderOnly('jobs') as MethodDecorator, locked('a')]],
+    ['runs on the leader only, decorated below', [locked('a'), LeaderOnly('jobs') as MethodDecorator]],
+  ])('does not warn of a job that %s', async (_what, decorators) => {
+    const { app, findings } = await start({}, { providers: [job([Cron('0 3 * * *'), ...decorators])] });
+    await using _app = app;
+    expect(findings()).toEqual([]);
   });
 
   it('checks for each connection its own methods', async () => {

@@ -47,5 +47,15 @@ export default {
       on: 'async buy(@Res() response: unknown) {}',
       says: ['the request would get no response', 'passthrough'],
     },
+    {
+      line: "@Cron('0 3 * * *') @DistributedLock('nightly')",
+      code: 'LOCK_DOCTOR_SCHEDULE',
+      says: ['each process runs it, one after the other', "onContended: 'skip', minHold:"],
+    },
+    {
+      line: "@Cron('0 3 * * *') @DistributedLock({ key: 'nightly', wait: 0 })",
+      code: 'LOCK_DOCTOR_SCHEDULE',
+      says: ['has no minHold', 'runs it again'],
+    },
   ],
 };
