@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ENTRIES } from '../../scripts/build.mjs';
 import { root, runNode, tool } from '../../scripts/run.mjs';
 import { spawn } from 'node:child_process';
 
@@ -87,17 +88,8 @@ export class App {
 
   /** The CommonJS build, which only tools without module-sync load, works by itself. */
   async loadsAsPlainCommonJs() {
-    for (const file of [
-      'index.js',
-      'testing.js',
-      'backend.js',
-      'client.js',
-      'console.js',
-      'terminus.js',
-      'prometheus.js',
-    ]) {
-      await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${file}')`]);
-    }
+    for (const entry of Object.keys(ENTRIES))
+      await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${entry}.js')`]);
   }
 
   /** jest in CommonJS, from our node_modules, in the user's folder. */
@@ -137,7 +129,7 @@ export class App {
     };
     const outDir = join('..', out);
     this.#write(join(`src-${format}-${name}`, 'tsconfig.json'), { compilerOptions: { ...compilerOptions, outDir } });
-    const { output } = await runNode([join(compiler, 'bin', 'tsc'), '-p', project, '--pretty', 'false'], {
+    const { code, output } = await runNode([join(compiler, 'bin', 'tsc'), '-p', project, '--pretty', 'false'], {
       cwd: this.directory,
     });
     // Other packages' declarations have mistakes of their own; ours and the user's are our business.
@@ -145,6 +137,7 @@ export class App {
     // The file stands before the position; a message may name other packages, as where our declarations miss one's types.
     const ours = errors.filter((line) => !/^[^(]*node_modules\/(?!nestjs-redis-lock\/)/.test(line));
     if (ours.length > 0) throw new Error(ours.join('\n'));
+    if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}: ${output}`);
     return out;
   }
 

@@ -48,7 +48,8 @@ describe('README and docs', () => {
     const missing: string[] = [];
     const cite = (file: string, titles: string): void => {
       for (const [, title] of titles.matchAll(/'([^']+)'/g))
-        if (!read(file).includes(title!)) missing.push(`${title} in ${file}`);
+        if (!["'", '"', '`'].some((quote) => read(file).includes(`${quote}${title!}`)))
+          missing.push(`${title} in ${file}`);
     };
     // `file` ('a title', 'another one')
     for (const [, file, titles] of read(page).matchAll(/`((?:test|lib|conformance)\/[\w./-]+\.ts)` \(('[^)]+')\)/g))
