@@ -1,4 +1,5 @@
 import type { LockScope } from '../core/lock-scope.js';
+import { fromCaller } from '../errors/caller-stack.js';
 
 /**
  * An async generator that holds the lock while it is iterated. It takes the lock at the first `next()` and leaves it once: at the end, on
@@ -9,7 +10,12 @@ export async function* aroundIterable<T, R, N>(
   enter: () => Promise<LockScope>,
   work: (scope: LockScope) => AsyncIterable<T, R, N>,
 ): AsyncGenerator<T, R, N> {
-  const scope = await enter();
+  let scope: LockScope;
+  try {
+    scope = await enter();
+  } catch (error) {
+    throw fromCaller(error, aroundIterable);
+  }
   let outcome: 'worked' | 'failed' = 'worked';
   try {
     return yield* iterateIn(

@@ -1,4 +1,6 @@
 import type { LockScope } from '../core/lock-scope.js';
+import { fromCaller } from '../errors/caller-stack.js';
+import { LockLostError } from '../errors/lock-errors.js';
 import type { Unfinished } from './unfinished-result.js';
 
 /**
@@ -12,7 +14,12 @@ export async function aroundPromise<T>(
   work: (scope: LockScope) => T | PromiseLike<T>,
   restOf?: (result: T, scope: LockScope) => Unfinished<T> | undefined,
 ): Promise<T> {
-  const scope = await enter();
+  let scope: LockScope;
+  try {
+    scope = await enter();
+  } catch (error) {
+    throw fromCaller(error, aroundPromise);
+  }
   let result: T;
   let rest: Unfinished<T> | undefined;
   try {
@@ -20,10 +27,14 @@ export async function aroundPromise<T>(
     rest = scope.run(() => restOf?.(result, scope));
   } catch (error) {
     await scope.leave('failed');
-    throw error;
+    throw error instanceof LockLostError ? fromCaller(error, aroundPromise) : error;
   }
   if (!rest) {
-    await scope.leave('worked');
+    try {
+      await scope.leave('worked');
+    } catch (error) {
+      throw fromCaller(error, aroundPromise);
+    }
     return result;
   }
   void rest.end.then(() => scope.leave('failed'));

@@ -17,7 +17,8 @@ import { readTicket } from '../core/ticket.js';
 import { CallSite } from '../nesting/lock-site.js';
 import { isContention } from '../errors/lock-errors.js';
 import { aroundPromise } from '../around/around-promise.js';
-import { located } from '../errors/configuration.js';
+import { fromCaller } from '../errors/caller-stack.js';
+import { atPlace, located } from '../errors/configuration.js';
 import { LockConnection } from './lock.connection.js';
 import { serviceRefusals } from './connection.messages.js';
 
@@ -40,12 +41,11 @@ export abstract class LockCalls {
    * LockLostError when the event loop stood still from the grant until the end of the lease, LockConfigurationError for a wrong key or
    * option, and `signal.reason` when the signal aborts.
    */
-  acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
+  async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
     try {
-      return this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
+      return await this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
     } catch (error) {
-      const reason = error as Error;
-      return Promise.reject(reason);
+      throw fromCaller(error, LockCalls.prototype.acquire);
     }
   }
 
@@ -55,12 +55,12 @@ export abstract class LockCalls {
    * @throws as `acquire` for all other errors; LockQueueFullError, too, when a `wait` is given and too many callers wait.
    */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
-    const resolved = this.resolve('tryAcquire', key, options, 0);
     try {
+      const resolved = this.resolve('tryAcquire', key, options, 0);
       return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
     } catch (error) {
       if (isContention(error)) return null;
-      throw error;
+      throw fromCaller(error, LockCalls.prototype.tryAcquire);
     }
   }
 
@@ -104,7 +104,13 @@ export abstract class LockCalls {
       return [readTicket(ticket), resolveAdoption(options, this.connection.defaults)] as const;
     });
     const { name } = content.holds[0]!;
-    if (!fn) return this.connection.ask(name, resolved, (client, terms) => client.adopt(content, terms));
+    if (!fn) {
+      try {
+        return await this.connection.ask(name, resolved, (client, terms) => client.adopt(content, terms));
+      } catch (error) {
+        throw fromCaller(error, LockCalls.prototype.adopt);
+      }
+    }
     return aroundPromise(
       () => this.connection.ask(name, resolved, (client, terms) => client.enterAdopted(content, terms)),
       ({ lock }) => fn(lock),
@@ -142,7 +148,11 @@ export abstract class LockCalls {
       const given = options && (readOptions('options', options, ['wait', 'signal']) as LockOptions);
       return resolveOptions(given, connection.defaults);
     });
-    return connection.ask(key, resolved, (client, terms) => client.waitUntilFree(key, terms));
+    try {
+      await connection.ask(key, resolved, (client, terms) => client.waitUntilFree(key, terms));
+    } catch (error) {
+      throw fromCaller(error, LockCalls.prototype.waitUntilFree);
+    }
   }
 
   /**
@@ -211,9 +221,12 @@ export abstract class LockCalls {
 
   private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
     const { defaults } = this.connection;
-    return this.check(call, () => {
+    // Without a closure: each call comes through here.
+    try {
       assertLockKey(key);
       return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
-    });
+    } catch (error) {
+      throw atPlace(`${this.type}.${call}`, error);
+    }
   }
 }

@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from './duration.js';
 import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
 import { least } from './defaults.js';
+import { fromCaller } from '../errors/caller-stack.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 import { lostError } from './refusals.js';
 
@@ -81,7 +82,7 @@ export class LockHandle implements Lock {
 
   assertHeld(): void {
     if (this.isHeld) return;
-    throw this.lost ?? lostError(this.key, this.#ended, this.#hold.caller);
+    throw fromCaller(this.lost ?? lostError(this.key, this.#ended, this.#hold.caller), LockHandle.prototype.assertHeld);
   }
 
   async renew(lease?: Duration): Promise<void> {

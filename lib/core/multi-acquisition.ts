@@ -62,7 +62,7 @@ export async function acquireAll(
     }
     const lock = new MultiLock(taken, host);
     // The event loop may have stood still, and a lease may have expired.
-    lock.assertHeld();
+    if (!lock.isHeld) throw lock.lost!;
     const begun = taken.filter(({ depth }) => depth === 1).map((part) => LockHandle.holdOf(part));
     const latest = Math.max(...begun.map(({ wholeUntil }) => wholeUntil));
     for (const hold of begun) {

@@ -26,14 +26,14 @@ const heldBy = (holder: LockHolder, rest: number | undefined): string =>
       ? ''
       : rest === Number.POSITIVE_INFINITY
         ? neverEnds
-        : `, whose lease ends in ${rest} ms`);
+        : `, whose lease ends in ${Math.ceil(rest)} ms`);
 /** Another program has written the key without an expiry. */
 const neverEnds = ', whose lease never ends';
 const anotherCaller = 'another caller';
 
-/** No time helps with a lease that never ends. */
+/** Whole milliseconds. No time helps with a lease that never ends. */
 const retryAfterOf = (rest: number | undefined): number | undefined =>
-  rest === Number.POSITIVE_INFINITY ? undefined : rest;
+  rest === undefined || rest === Number.POSITIVE_INFINITY ? undefined : Math.ceil(rest);
 
 /** The message of an error for other applications: the process that holds the lock is none of their business. */
 export function messageForOthers(error: LockError): string {
