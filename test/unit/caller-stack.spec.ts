@@ -22,12 +22,10 @@ class Orders {
   }
 
   async place(call: (locks: RedisLockService, orders: this) => Promise<unknown>): Promise<void> {
-    await null;
     await call(this.locks, this);
   }
 
   async placeAll(...calls: Array<(locks: RedisLockService) => Promise<unknown>>): Promise<void> {
-    await null;
     await Promise.all(calls.map((call) => call(this.locks)));
   }
 }
