@@ -1,12 +1,15 @@
-import { describe, printable } from '../core/describe.js';
+import { describe, kindOf, printable } from '../core/describe.js';
 import { CliError, exitCode } from './exit-codes.js';
+
+/** The program of a command: what follows it in one word may be a password. */
+export const programIn = (command: string): string => /^[^\s=]*/.exec(command)![0];
 
 /** Wrong arguments of the command line. Exit code 64. */
 export const usageErrors = {
   /** No command, or an unknown one. */
   noCommand: (given: string | undefined, known: string) =>
     new CliError(
-      `${given === undefined ? 'No command given' : `There is no command ${printable(given)}`}. Commands: ${known}. See nestjs-redis-lock --help.`,
+      `${given === undefined ? 'No command given' : `There is no command ${describe(given)}`}. Commands: ${known}. See nestjs-redis-lock --help.`,
     ),
 
   /** What `util.parseArgs` says. */
@@ -46,17 +49,17 @@ export const usageErrors = {
 
   /** `--url-file` or `--config` or `--ticket-file` that cannot be read. */
   noFile: (option: string, file: string, reason: string) =>
-    new CliError(`${option}: ${printable(file)} cannot be read: ${reason}.`),
+    new CliError(`${option}: ${describe(file)} cannot be read: ${reason}.`),
 
   /** An options file without options. */
   noConfig: (file: string, given: unknown) =>
     new CliError(
-      `--config: ${printable(file)} exports ${describe(given)}; its default export must be the options of createLockClient, such as { redis: { host } }.`,
+      `--config: ${describe(file)} exports ${kindOf(given)}; its default export must be the options of createLockClient, such as { redis: { host } }.`,
     ),
 
   /** A number or a duration. */
   noValue: (option: string, given: string, expected: string) =>
-    new CliError(`--${option}: ${printable(given)} given, ${expected} expected.`),
+    new CliError(`--${option}: ${describe(given)} given, ${expected} expected.`),
 
   /** `release` without what makes it safe. */
   noToken: () =>
@@ -111,7 +114,10 @@ export const endings = {
 
   /** The command of `run` does not exist. Exit code 127, or 126 when it cannot be executed. */
   noProgram: (command: string, reason: string, isMissing: boolean) =>
-    new CliError(`${printable(command)}: ${reason}.`, isMissing ? exitCode.notFound : exitCode.notExecutable),
+    new CliError(
+      `${printable(programIn(command))}: ${reason}.`,
+      isMissing ? exitCode.notFound : exitCode.notExecutable,
+    ),
 
   /** A mistake of this program. Exit code 70. */
   unexpected: (reason: string) =>

@@ -118,7 +118,7 @@ async function configOf(file: string): Promise<LockClientOptions> {
   if (file.endsWith('.json')) options = parsed(file, await textOf('--config', file));
   else {
     const module = (await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
-      throw usageErrors.noFile('--config', file, (error as Error).message);
+      throw usageErrors.noFile('--config', file, reasonIn(error));
     })) as { default?: unknown };
     options = module.default;
   }
@@ -126,7 +126,13 @@ async function configOf(file: string): Promise<LockClientOptions> {
   return options;
 }
 
-/** @throws CliError without the error of Node, which has a part of the file: it may be a password */
+/** Not the message of an error in the file, which may have a part of it: a password. */
+function reasonIn(error: unknown): string {
+  const { code, name } = error as NodeJS.ErrnoException;
+  return code ?? `it throws ${name}; run it with node to see more`;
+}
+
+/** @throws CliError without the error of Node, for the same reason */
 function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);

@@ -5,7 +5,7 @@ import type { AdoptOptions, LockOptions } from '../core/options.js';
 import { LockLostError } from '../errors/lock-errors.js';
 import { type Arguments, durationIn, numberIn, textIn } from './arguments.js';
 import { ChildGroup } from './child-group.js';
-import { usageErrors as errors } from './cli.messages.js';
+import { programIn, usageErrors as errors } from './cli.messages.js';
 import { connect, textOf } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { isHangUpIgnored } from './hang-up.js';
@@ -66,7 +66,7 @@ function termsOf(given: Arguments, command: string): Terms {
   const maxHold = durationIn(given, 'max-hold', { min: 1 });
   if (lease <= 2 * grace) throw errors.shortLease(lease, grace);
   if (maxHold !== undefined && maxHold <= grace) throw errors.shortHold(maxHold, grace);
-  const label = textIn(given, 'label') ?? (basename(command).slice(0, 100) || undefined);
+  const label = textIn(given, 'label') ?? (basename(programIn(command)).slice(0, 100) || undefined);
   const limit = numberIn(given, 'limit');
   const shared = given.options['shared'] === true;
   const adoption: AdoptOptions = { lease, renew: true, maxHold, label };

@@ -2,8 +2,8 @@ import ms, { type StringValue } from 'ms';
 import { inputRefusals } from './refusals.js';
 
 /**
- * Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. The compiler knows a value from the environment
- * as a string: write `config.get('LOCK_LEASE') as Duration`. It is checked at run time.
+ * Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. The compiler checks what stands in the code. The
+ * options of a connection take any string, such as `config.get('LOCK_LEASE')`: it is checked as the application starts.
  */
 export type Duration = number | StringValue;
 
@@ -22,6 +22,8 @@ interface DurationRules {
  * @throws LockConfigurationError naming `option` for anything that is not a whole number of milliseconds within the rules.
  */
 export function parseDuration(option: string, value: unknown, { min, infinite = false }: DurationRules): number {
+  // Seconds to who wrote it, most likely, and milliseconds to `ms`.
+  if (typeof value === 'string' && /^\s*\d+\s*$/.test(value)) throw inputRefusals.noUnit(option, value.trim());
   const milliseconds = typeof value === 'string' ? parseText(value) : value;
   if (infinite && milliseconds === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   if (

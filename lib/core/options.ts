@@ -131,9 +131,9 @@ const longestLabel = 100;
 
 /** Defaults of all acquisitions, from the module's options. */
 export interface LockDefaults {
-  lease?: Duration | undefined;
-  wait?: Duration | undefined;
-  maxHold?: Duration | undefined;
+  lease?: Duration | string | undefined;
+  wait?: Duration | string | undefined;
+  maxHold?: Duration | string | undefined;
   fairness?: Fairness | undefined;
   onLost?: OnLost | undefined;
   release?: ReleaseMode | undefined;

@@ -277,6 +277,12 @@ export const inputRefusals = {
       `${option}: ${describe(given)} is not a duration; write whole milliseconds from ${min} to ${max}${orInfinity} or a string such as '30s'.`,
     ),
 
+  /** Digits in a string, as from the environment: seconds or milliseconds? */
+  noUnit: (option: string, given: string) =>
+    wrong(
+      `${option}: ${describe(given)} has no unit; write seconds as '10s', milliseconds as '10ms' or as the number 10.`,
+    ),
+
   /** A fraction, a number that is too small, or another type. */
   noWholeNumber: (option: string, given: unknown, least: number) =>
     wrong(`${option}: ${describe(given)} given, a whole number from ${least} expected.`),

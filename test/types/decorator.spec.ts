@@ -93,6 +93,9 @@ const snippets: Record<string, string> = {
   'refuses a class': `@DistributedLock('p') class A {} // error: `,
   'refuses an unknown option': `class A { @DistributedLock({ key: 'p', leese: '5s' }) async m() {} } // error: 'leese' does not exist`,
   'refuses an unknown unit of time': `class A { @DistributedLock({ key: 'p', lease: '5 parsec' }) async m() {} } // error: not assignable`,
+  'takes a duration from the configuration as a string, where a connection gets its options': `const given = process.env.LOCK_LEASE;
+    RedisLockModule.forRoot({ lease: given, wait: given, commandTimeout: given, poll: given, shutdownTimeout: given });
+    RedisLockModule.forRootAsync({ useFactory: () => ({ lease: given, replicas: { count: 1, timeout: given ?? '1s' } }) });`,
   'refuses options without a key': `class A { @DistributedLock({ lease: '5s' }) async m() {} } // error: 'key' is missing`,
   'infers the result of using, with and without options': `async function f(locks: RedisLockService): Promise<[number, string]> {
     return [await locks.using('a', () => 1), await locks.using('a', { wait: 0 }, async (lock) => lock.key)]; }`,

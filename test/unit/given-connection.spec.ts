@@ -175,7 +175,9 @@ describe('a value that ioredis would read as another one', () => {
     ],
     ['keepAlive', [Number.NaN, true], 'a whole number from 0'],
     ['family', [Number.NaN, 'IPv6'], 'a whole number from 0 to 6'],
-    ['host', [7, {}], 'a string'],
+    ['host', [7, {}, 'redis://h', 'user:p@h'], 'a plain name'],
+    ['name', [7, 'redis://h'], 'a plain name'],
+    ['path', [7, 'redis://h'], 'the path of a socket'],
     ['keyPrefix', [7, () => 'a'], 'a string'],
     ['username', [7], 'a string'],
     ['password', [1234, {}], 'a string'],
@@ -215,6 +217,7 @@ describe('a value that ioredis would read as another one', () => {
     ['a text', ['h:26379']],
     ['an entry without its host', [{ host: undefined, port: 26_379 }]],
     ['an entry with a foreign option', [{ host: 'h', url: 'redis://h' }]],
+    ['an entry with a URL in place of its host', [{ host: 'redis://:p@h' }]],
     ['an entry with a wrong port', [{ host: 'h', port: Number.NaN }]],
   ])('is a list of sentinels with %s', (_what, sentinels) => {
     expect(refusalOf({ redis: { sentinels, name: 'main' } })).toContain(

@@ -11,6 +11,13 @@ type Check = (value: unknown) => string | undefined;
 
 const any: Check = () => undefined;
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'a string');
+/** Messages show hosts and names. A URL in their place may have a password. */
+const plain: Check = (value) =>
+  typeof value === 'string' && !/[/@\s]/.test(value)
+    ? undefined
+    : 'a plain name (a URL stands in place of the options)';
+const file: Check = (value) =>
+  typeof value === 'string' && !/:\/\/|@/.test(value) ? undefined : 'the path of a socket';
 /** Digits in a string are a number to ioredis. */
 const whole =
   (min: number, max: number): Check =>
@@ -50,19 +57,19 @@ const checks = {
   failoverDetector: any,
   family: whole(0, 6),
   himportFieldsets: any,
-  host: text,
+  host: plain,
   keepAlive: time,
   keyPrefix: text,
   lazyConnect: any,
   maxLoadingRetryTime: time,
   maxRetriesPerRequest: any,
   monitor: any,
-  name: text,
+  name: plain,
   natMap: any,
   noDelay: any,
   offlineQueue: any,
   password: text,
-  path: text,
+  path: file,
   port: whole(1, 65_535),
   preferredSlaves: any,
   protocol: any,
@@ -268,7 +275,8 @@ const isSentinel = (given: unknown): boolean =>
   given !== null &&
   Object.keys(given).every((name) => ['host', 'port', 'family'].includes(name)) &&
   unsetHost(given) === undefined &&
-  checks.port((given as RedisOptions).port ?? 1) === undefined;
+  checks.port((given as RedisOptions).port ?? 1) === undefined &&
+  checks.host((given as RedisOptions).host ?? 'h') === undefined;
 
 function adviceFor(name: string): string {
   const translation = translations[name.toLowerCase()];

@@ -210,13 +210,13 @@ export const redisRefusals = {
    */
   prefix: (prefix: string) =>
     new LockConfigurationError(
-      `keyPrefix: ${printable(prefix)} given; at least one character expected, and a '{' only as the first, as in '{shop}:'. Two prefixes could share locks otherwise.`,
+      `keyPrefix: ${describe(prefix)} given; at least one character expected, and a '{' only as the first, as in '{shop}:'. Two prefixes could share locks otherwise.`,
     ),
 
   /** `keyPrefix` in a cluster: a brace without a hash tag. */
   clusterPrefix: (prefix: string) =>
     new LockConfigurationError(
-      `keyPrefix: ${printable(prefix)} has a '{' that does not begin a hash tag, so the keys of a lock would be on different nodes of the cluster. Remove the brace.`,
+      `keyPrefix: ${describe(prefix)} has a '{' that does not begin a hash tag, so the keys of a lock would be on different nodes of the cluster. Remove the brace.`,
     ),
 
   /** `cluster` leads to a server that is not part of a cluster. */
