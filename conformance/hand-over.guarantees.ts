@@ -1,4 +1,5 @@
 import { originOf } from '../lib/core/claim-id.js';
+import { exclusive, type LockDemand } from '../lib/core/lock-backend.js';
 import { type AdoptOptions, lockDefaults, resolveAdoption } from '../lib/core/options.js';
 import { readTicket, type TicketHold } from '../lib/core/ticket.js';
 import type { Lock } from '../lib/core/lock.js';
@@ -8,17 +9,33 @@ import { expect, thrownBy } from './expectations.js';
 
 /** Moves of a hold from one claim to another, at the port. */
 export function adoption(bench: BackendBench): void {
-  const { describe, it, inOrder, join, joinHearing, unique } = bench;
+  const { describe, it, inOrder, join, joinHearing, unique, capabilities } = bench;
+  const demands: LockDemand[] = [exclusive];
+  if (capabilities.shared) demands.push({ kind: 'shared', permits: 1, limit: 0 });
+  if (capabilities.permits) demands.push({ kind: 'permits', permits: 2, limit: 2 });
 
   describe('a hold that is moved to another claim', () => {
-    inOrder('with a shorter lease notifies the first waiter when that lease ends', async () => {
-      const [a, b, c] = [await join(), await join(), await joinHearing()];
-      const name = unique();
-      const held = await a.take(name, { lease: 60_000 });
-      const waiting = await c.queue(name);
-      await b.adopt(b.claim(name), held, 10_000);
-      expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 10_000 + 2);
-    });
+    for (const demand of demands) {
+      inOrder(`with a shorter lease notifies the first waiter when that lease ends (${demand.kind})`, async () => {
+        const [a, b, c] = [await join(), await join(), await joinHearing()];
+        const name = unique();
+        const held = await a.take(name, { lease: 60_000, demand });
+        const waiting = await c.queue(name, demand.kind === 'permits' ? { demand } : {});
+        await b.adopt(b.claim(name), held, 10_000);
+        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 10_000 + 2);
+      });
+
+      it(`is none that was released and that minHold keeps: it is over, and stays where it is (${demand.kind})`, async () => {
+        const [a, b] = [await join(), await join()];
+        const name = unique();
+        const held = await a.take(name, { demand });
+        await a.release(held, 60_000);
+        const mine = b.claim(name);
+        const { fencingToken } = held;
+        expect(await b.adopt(mine, held)).toBe('gone');
+        expect(await b.renew({ ...mine, fencingToken })).toBe('lost');
+      });
+    }
 
     it('keeps its token, and its former claim can neither renew nor release it', async () => {
       const [a, b] = [await join(), await join()];
