@@ -21,6 +21,7 @@ export class Supervision {
     private readonly lock: Lock,
     private readonly group: ChildGroup,
     private readonly grace: number,
+    private readonly tell: (line: string) => void = say,
   ) {
     this.names = lock.keys.map(printable).join(', ');
   }
@@ -31,13 +32,14 @@ export class Supervision {
     lock.signal.addEventListener('abort', this.look);
     this.look();
     const code = await group.exited;
-    // Work outside of the lock: what is left of the command would go on after the release.
+    // Work outside of the lock: what is left of the command would go on after the release. The lock is certain for longer than `grace`, or
+    // it ends by `look`.
     if (!this.isLost && group.send('SIGTERM')) {
-      say(lines.leftovers());
-      this.killIn(Math.min(this.grace, lock.remaining) - this.margin);
+      this.tell(lines.leftovers());
+      this.killIn(this.grace - this.margin);
     }
     const left = await group.gone();
-    if (left.length > 0) say(lines.undying(this.names, left.join(', ')));
+    if (left.length > 0) this.tell(lines.undying(this.names, left.join(', ')));
     lock.signal.removeEventListener('abort', this.look);
     clearTimeout(this.timer);
     clearTimeout(this.killTimer);
@@ -67,14 +69,14 @@ export class Supervision {
     const rest = why === 'revoked' ? grace - margin : left - margin;
     if (rest > 0) {
       group.send('SIGTERM');
-      say(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
+      this.tell(lines.ending(this.names, Math.round(rest), why === undefined ? 'cannot be kept' : 'was lost'));
     }
     this.killIn(rest);
   }
 
   private killIn(milliseconds: number): void {
     const kill = (): void => {
-      if (this.group.kill()) say(lines.killing(this.names));
+      if (this.group.kill()) this.tell(lines.killing(this.names));
     };
     if (milliseconds > 0) this.killTimer = setTimeout(kill, milliseconds);
     else kill();

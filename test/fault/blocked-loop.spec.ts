@@ -12,7 +12,7 @@ import { LockProcess, type LockProcessOptions, type LockState } from './support/
 import { Locker, uniqueName } from './support/locker.js';
 import { expectNoLeftovers } from './support/leftovers.js';
 import { oneRedis } from './support/one-redis.js';
-import type { ServerView } from './support/server-view.js';
+import { keys, type ServerView } from './support/server-view.js';
 
 const WAIT = '15s';
 /** A worker renews it after half: even on a busy machine in time. */
@@ -92,7 +92,7 @@ describe('a process whose event loop is blocked, with a worker', () => {
   });
 
   // Fault 1: I1, I3, I5 lost
-  it('loses a lock when the whole process stands still past the lease: its worker does not revive it', async () => {
+  it('loses a lock when the whole process stands still past the lease, and leaves it to the next holder', async () => {
     const name = uniqueName();
     await using sleeper = await start();
     await using waiter = await Locker.to(redis.url);
@@ -107,6 +107,31 @@ describe('a process whose event loop is blocked, with a worker', () => {
     expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
   });
 
+  // Fault 1: I3
+  it('does not revive a lock by its worker when the whole process stood still past the lease, even if Redis still has it', async () => {
+    const name = uniqueName();
+    const other = uniqueName();
+    await using sleeper = await start();
+    await sleeper.acquire('lock', name, watched);
+    await sleeper.acquire('other', other, { ...watched, lease: 4 * lease });
+    const unblock = await block(sleeper);
+    sleeper.worker.pause();
+    // As after a step back of its clock.
+    const [record] = keys.forLock(name);
+    await view.redis.persist(record);
+    const before = await view.holder(name);
+    await until('the lease is over', () => Date.now() > before!.expiry);
+    sleeper.worker.resume();
+    // The worker works again.
+    await extended(other, lease);
+    expect(await view.holder(name)).toEqual(before);
+    await view.redis.del(record);
+    expect(await unblock()).toMatchObject({ isHeld: false, aborted: true, reason: 'expired' });
+    await sleeper.release('lock');
+    await sleeper.release('other');
+    expect(await sleeper.end()).toEqual({ code: 0, unhandled: [] });
+  });
+
   // Fault 38: I1, I3
   it.each(['terminate', 'error'] as const)(
     'keeps its locks when the worker dies (%s): the main thread renews, and another worker takes over',
@@ -116,13 +141,18 @@ describe('a process whose event loop is blocked, with a worker', () => {
       const { token } = await holder.acquire('lock', name, watched);
       await holder.call('endThread', { by });
       await extended(name, 2 * lease);
-      expect(await holder.call('logged')).toEqual([expect.stringMatching(/^Renewal worker: it has ended/)]);
+      expect(await holder.call('logged')).toEqual([
+        expect.stringMatching(/^Renewal worker: it has ended .* starts in 1000 ms\.$/),
+      ]);
       await until('another worker', async () => (await holder.call<number>('threads')) === 2);
       // It gets the locks that are held, and connects.
       await until('its connection', async () => (await clients()) === 3);
       const unblock = await block(holder);
       await extended(name, 3 * lease);
       expect(await unblock()).toMatchObject({ isHeld: true, token });
+      // One that dies again is followed after a longer pause.
+      await holder.call('endThread', { by });
+      expect(await holder.call('logged')).toEqual([expect.anything(), expect.stringMatching(/ starts in 2000 ms\.$/)]);
       await holder.release('lock');
       expect(await holder.end()).toEqual({ code: 0, unhandled: [] });
     },

@@ -279,13 +279,15 @@ describe('run', () => {
     }
   });
 
-  it('lets the command read the terminal, and passes Ctrl-C of the terminal to it', async () => {
+  it('lets the command read the terminal, passes Ctrl-C of the terminal to it, and does not stop by Ctrl-Z', async () => {
     const ask = `trap 'echo interrupted; exit 9' INT; echo ready; read answer; echo "got $answer"; while test -e ${file}; do sleep 0.02; done`;
     const inTerminal = (command: string): string[] => ['script', '-qec', command, '/dev/null'];
     await using first = new CliProcess(['run', name, '--', 'sh', '-c', ask], { redis: server.url, inTerminal });
     await first.says(/ready/);
     first.write('hello\n');
     await first.says(/got hello/);
+    // A runner that stands still would pass nothing on.
+    first.write('\u001a');
     first.write('\u0003');
     expect(await first.exited).toBe(9);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { LockConnection } from '../../../lib/connection/lock.connection.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
@@ -255,6 +255,33 @@ describe('an election', () => {
     await clock.advance('2m');
     expect(a.election.isLeader).toBe(true);
   });
+
+  it.each([
+    [0, [500, 1_500, 3_500, 7_500, 15_500, 30_500, 45_500]],
+    [0.5, [750, 2_250, 5_250, 11_250, 23_250, 45_750]],
+  ])(
+    'tries again after pauses that grow to half a minute, with a random half left out: not all candidates at once (%d)',
+    async (random, tries) => {
+      const place = new Constituency();
+      const { clock, server } = place;
+      const attempts: number[] = [];
+      const chance = jest.spyOn(Math, 'random').mockReturnValue(random);
+      try {
+        server.faults.unavailable('10m');
+        const a = new Candidate(place);
+        const acquire = a.backend.acquire.bind(a.backend);
+        a.backend.acquire = (request) => {
+          attempts.push(clock.now());
+          return acquire(request);
+        };
+        void a.campaign();
+        await clock.advance(46_000);
+        expect(attempts).toEqual([0, ...tries]);
+      } finally {
+        chance.mockRestore();
+      }
+    },
+  );
 
   it('steps down while Redis is unavailable for longer than the lease, and leads again afterwards', async () => {
     const place = new Constituency();
