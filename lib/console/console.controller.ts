@@ -1,6 +1,9 @@
+import 'reflect-metadata';
 import { Controller, Get, Inject, Post, Req, Res, type Type, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { ResolvedConsoleOptions } from './console.options.js';
+import { metadataKeys } from '../nest/metadata-keys.js';
+import { consoleRefusals as refusals } from './console.messages.js';
+import type { LockConsoleDecorators, ResolvedConsoleOptions } from './console.options.js';
 import { LockConsole, type ConsoleRequest, type ConsoleReply } from './lock-console.js';
 import { html, style } from './page.generated.js';
 import { script } from './script.generated.js';
@@ -15,13 +18,22 @@ const headers = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
+  // Also for a page of another origin that the application's CORS lets in.
+  'cross-origin-resource-policy': 'same-origin',
 } as const;
+/** What CORS of the application has set before. */
+const foreign = ['access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers'];
+
+/** A response of Express and a reply of Fastify. */
+interface Removing {
+  removeHeader(name: string): unknown;
+}
 
 /**
  * The controller of one console. Each has a class of its own: Nest keeps routes and guards at the class.
  * It writes its answers itself, so that interceptors, filters and serializers of the application change none of them.
  */
-export function consoleController({ path, version, guards, forceRelease }: ResolvedConsoleOptions): Type {
+export function consoleController({ path, version, guards, decorate, forceRelease }: ResolvedConsoleOptions): Type {
   class LockConsoleController {
     constructor(
       @Inject(LockConsole) private readonly console: LockConsole,
@@ -90,13 +102,14 @@ export function consoleController({ path, version, guards, forceRelease }: Resol
       more: Readonly<Record<string, string>> = {},
     ): void {
       const { httpAdapter } = this.host;
+      for (const name of foreign) (response as Partial<Removing>).removeHeader?.(name);
       for (const [name, value] of Object.entries({ ...headers, ...more, 'content-type': type }))
         httpAdapter.setHeader(response, name, value);
       httpAdapter.reply(response, body, status);
     }
   }
+  const { prototype } = LockConsoleController;
   if (forceRelease) {
-    const { prototype } = LockConsoleController;
     const method = Object.getOwnPropertyDescriptor(prototype, 'release')!;
     Req()(prototype, 'release', 0);
     Res()(prototype, 'release', 1);
@@ -105,5 +118,30 @@ export function consoleController({ path, version, guards, forceRelease }: Resol
   }
   Controller({ path, version })(LockConsoleController);
   UseGuards(...guards)(LockConsoleController);
+  Reflect.defineMetadata(metadataKeys.excludedFromOpenApi, [true], LockConsoleController);
+  decorateWith('decorate', decorate, LockConsoleController, Object.getOwnPropertyNames(prototype).filter(isRoute));
+  if (forceRelease) decorateWith('forceRelease.decorate', forceRelease.decorate, LockConsoleController, ['release']);
   return LockConsoleController;
+
+  function isRoute(name: string): boolean {
+    return Reflect.hasMetadata(metadataKeys.routePath, prototype[name as 'overview']);
+  }
+}
+
+/** The routes, and for all of them the class as well: guards look at the one, the other, or both. @throws LockConfigurationError */
+function decorateWith(
+  option: string,
+  decorators: LockConsoleDecorators,
+  controller: Type,
+  routes: readonly string[],
+): void {
+  const prototype = controller.prototype as object;
+  for (const [index, decorator] of [...decorators.entries()].reverse()) {
+    try {
+      for (const name of routes) decorator(prototype, name, Object.getOwnPropertyDescriptor(prototype, name)!);
+      if (option === 'decorate') decorator(controller);
+    } catch (error) {
+      throw refusals.wrongDecorator(option, index, (error as Error).message);
+    }
+  }
 }

@@ -1,9 +1,18 @@
-import type { CanActivate, ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ControllerOptions,
+  type ModuleMetadata,
+  type Type,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { readOptions } from '../core/options.js';
 import { consoleRefusals as refusals } from './console.messages.js';
 
 /** Guards of the application: classes, whose dependencies Nest injects, or instances. Or 'none', written out. */
 export type LockConsoleGuards = ReadonlyArray<Type<CanActivate> | CanActivate> | 'none';
+
+/** Decorators that Nest takes for a class and for its methods, such as those that `SetMetadata` makes. */
+export type LockConsoleDecorators = ReadonlyArray<ClassDecorator & MethodDecorator>;
 
 /** What a text on the page is: the name of a lock, or the label of a call. */
 export type LockConsoleText = 'name' | 'label';
@@ -18,7 +27,15 @@ export interface LockConsoleOptions {
   guards: LockConsoleGuards;
   /** The modules with the providers that the guards need. */
   imports?: ModuleMetadata['imports'];
-  /** As of `@Controller({ version })`. */
+  /**
+   * Decorators for all routes of the console, such as `[Roles('ops')]`: for guards that let a request pass where a route does not say whom
+   * it is for.
+   */
+  decorate?: LockConsoleDecorators | undefined;
+  /**
+   * As of `@Controller({ version })`.
+   * @default VERSION_NEUTRAL: the same address for each version of the application
+   */
   version?: ControllerOptions['version'];
   /**
    * The names of the connections to show.
@@ -41,6 +58,8 @@ export interface LockConsoleOptions {
 export interface LockConsoleForceRelease {
   /** Checked after the guards of the console. 'none': who may look may release. */
   guards: LockConsoleGuards;
+  /** The same as `decorate` of the console, for the route that releases alone, and in front of those. */
+  decorate?: LockConsoleDecorators | undefined;
   /** The person of this request, such as `(request) => request.user.email`. 1 to 200 characters. */
   actor: (request: never) => string;
 }
@@ -51,19 +70,26 @@ type GuardList = ReadonlyArray<Type<CanActivate> | CanActivate>;
 export interface ResolvedConsoleOptions {
   readonly path: string;
   readonly guards: GuardList;
+  readonly decorate: LockConsoleDecorators;
   readonly version: ControllerOptions['version'];
   readonly imports: NonNullable<ModuleMetadata['imports']>;
   readonly connections: readonly string[] | undefined;
-  readonly forceRelease: { readonly guards: GuardList; readonly actor: (request: never) => unknown } | undefined;
+  readonly forceRelease:
+    | {
+        readonly guards: GuardList;
+        readonly decorate: LockConsoleDecorators;
+        readonly actor: (request: never) => unknown;
+      }
+    | undefined;
   readonly redact: ((text: string, what: LockConsoleText) => string) | undefined;
 }
 
 /** @throws LockConfigurationError */
 export function resolveConsoleOptions(options: unknown): ResolvedConsoleOptions {
   const given = readOptions('options', options, [
-    ...(['path', 'guards', 'imports', 'version', 'connections', 'forceRelease', 'redact'] as const),
+    ...(['path', 'guards', 'decorate', 'imports', 'version', 'connections', 'forceRelease', 'redact'] as const),
   ]) as Partial<LockConsoleOptions>;
-  const { path = 'locks', connections, redact, forceRelease, imports = [], version } = given;
+  const { path = 'locks', connections, redact, forceRelease, imports = [], version = VERSION_NEUTRAL } = given;
   if (typeof path !== 'string') throw refusals.noPath(path);
   if (redact !== undefined && typeof redact !== 'function') throw refusals.noFunction('redact', redact);
   const isList = connections === undefined || (Array.isArray(connections) && connections.length > 0);
@@ -71,6 +97,7 @@ export function resolveConsoleOptions(options: unknown): ResolvedConsoleOptions 
   return {
     path,
     guards: guardsOf('guards', given.guards),
+    decorate: decoratorsOf('decorate', given.decorate),
     version,
     imports,
     connections,
@@ -80,15 +107,35 @@ export function resolveConsoleOptions(options: unknown): ResolvedConsoleOptions 
 }
 
 function resolveForceRelease(options: unknown): ResolvedConsoleOptions['forceRelease'] {
-  const { guards, actor } = readOptions('forceRelease', options, ['guards', 'actor']);
+  const { guards, actor, decorate } = readOptions('forceRelease', options, ['guards', 'actor', 'decorate']);
   if (typeof actor !== 'function') throw refusals.noFunction('forceRelease.actor', actor);
-  return { guards: guardsOf('forceRelease.guards', guards), actor: actor as LockConsoleForceRelease['actor'] };
+  return {
+    guards: guardsOf('forceRelease.guards', guards),
+    decorate: decoratorsOf('forceRelease.decorate', decorate),
+    actor: actor as LockConsoleForceRelease['actor'],
+  };
 }
 
 function guardsOf(option: string, given: unknown): GuardList {
   if (given === 'none') return [];
-  const isGuard = (guard: unknown): boolean =>
-    typeof guard === 'function' || typeof (guard as Partial<CanActivate> | null)?.canActivate === 'function';
-  if (!Array.isArray(given) || given.length === 0 || !given.every(isGuard)) throw refusals.noGuards(option, given);
-  return given as GuardList;
+  if (!Array.isArray(given) || given.length === 0) throw refusals.noGuards(option, given);
+  // A list with a gap, such as [, OpsGuard], has one in its copy, too.
+  return Array.from(given as unknown[], (guard) => {
+    if (!mayBeGuard(guard)) throw refusals.noGuard(option, guard);
+    return guard as GuardList[number];
+  });
+}
+
+/** A class may have `canActivate` as a field: that shows once Nest has made the guard. */
+const mayBeGuard = (guard: unknown): boolean =>
+  isGuard(guard) || (typeof guard === 'function' && typeof guard.prototype === 'object');
+
+export const isGuard = (guard: unknown): boolean =>
+  typeof (guard as Partial<CanActivate> | null | undefined)?.canActivate === 'function';
+
+function decoratorsOf(option: string, given: unknown): LockConsoleDecorators {
+  if (given === undefined) return [];
+  if (!Array.isArray(given) || !Array.from(given as unknown[]).every((one) => typeof one === 'function'))
+    throw refusals.noDecorators(option, given);
+  return [...(given as LockConsoleDecorators)];
 }

@@ -1,5 +1,6 @@
 export { LockConsoleModule } from './lock-console.module.js';
 export type {
+  LockConsoleDecorators,
   LockConsoleForceRelease,
   LockConsoleGuards,
   LockConsoleOptions,

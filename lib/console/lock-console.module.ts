@@ -15,13 +15,17 @@ export class LockConsoleModule {
    */
   static forRoot(options: LockConsoleOptions): DynamicModule {
     const resolved = located('LockConsoleModule.forRoot', () => resolveConsoleOptions(options));
+    const controller = located('LockConsoleModule.forRoot', () => consoleController(resolved));
     // Numbered: Nest may identify modules by the text of their definitions.
     const numbered = { definition: ++definitions };
     return {
       module: LockConsoleModule,
       imports: resolved.imports,
-      controllers: [consoleController(resolved)],
-      providers: [LockConsole, { ...numbered, provide: consoleOptionsToken, useFactory: () => () => resolved }],
+      controllers: [controller],
+      providers: [
+        LockConsole,
+        { ...numbered, provide: consoleOptionsToken, useFactory: () => () => ({ ...resolved, controller }) },
+      ],
     };
   }
 }

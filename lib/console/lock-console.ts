@@ -1,19 +1,22 @@
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { Inject, Injectable, Logger, type OnModuleInit, type Type } from '@nestjs/common';
+import { type ApplicationConfig, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { LockConnection } from '../connection/lock.connection.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { Hidden } from '../core/hidden.js';
 import type { ForceReleaseOptions } from '../core/lock-info.js';
 import { assertLockName } from '../core/lock-key.js';
 import { readForceRelease } from '../core/lock-views.js';
+import type { LockFinding } from '../core/lock-finding.js';
+import { ownChecks } from '../doctor/own-checks.js';
 import { instancesOf } from '../nest/instances.js';
-import { consoleLines as lines, consoleRefusals as refusals } from './console.messages.js';
-import type { ResolvedConsoleOptions } from './console.options.js';
+import { letsStrangersIn, type Route } from './access-probe.js';
+import { consoleFindings, consoleLines as lines, consoleRefusals as refusals } from './console.messages.js';
+import { isGuard, type ResolvedConsoleOptions } from './console.options.js';
 import type { ListName, Lists, RefusalAnswer } from './answers.js';
 import { Budget, type Person } from './budget.js';
 import { ConsoleReader, problemOf } from './console.reader.js';
 import { realName, redacted } from './redaction.js';
-import { type Headers, isFromOwnPage } from './same-origin.js';
+import { type Headers, isFromElsewhere, isFromOwnPage } from './same-origin.js';
 
 /** What a request has on Express and on Fastify. */
 export interface ConsoleRequest {
@@ -54,16 +57,24 @@ export class LockConsole implements OnModuleInit {
   private readonly log = new Logger('LockConsoleModule');
   private readonly readers = new Hidden(new Map<string, ConsoleReader>());
   private readonly modules: Hidden<ModulesContainer>;
-  private readonly options: () => ResolvedConsoleOptions;
+  /** The module of this console. */
+  private readonly own: Hidden<ModuleRef>;
+  private readonly options: () => ResolvedConsoleOptions & { readonly controller: Type };
   private readonly budget = new Budget();
 
-  constructor(@Inject(ModulesContainer) modules: ModulesContainer, @Inject(consoleOptionsToken) options: unknown) {
+  constructor(
+    @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(ModuleRef) own: ModuleRef,
+    @Inject(consoleOptionsToken) options: unknown,
+  ) {
     this.modules = new Hidden(modules);
-    this.options = options as () => ResolvedConsoleOptions;
+    this.own = new Hidden(own);
+    this.options = options as typeof this.options;
   }
 
-  /** @throws LockConfigurationError for a connection that does not exist */
+  /** @throws LockConfigurationError for a guard that is none, and for a connection that does not exist */
   onModuleInit(): void {
+    this.refuseNoGuards();
     const found = new Map<string, LockConnection>();
     for (const instance of instancesOf(this.modules.reveal()))
       if (instance instanceof LockConnection) found.set(instance.name, instance);
@@ -75,6 +86,38 @@ export class LockConsole implements OnModuleInit {
       const connection = found.get(name);
       if (!connection) throw refusals.noConnection(name);
       this.readers.reveal().set(name, new ConsoleReader(connection));
+    }
+  }
+
+  /** Of the doctor: whether the guards let in a request without credentials. */
+  async [ownChecks](config: ApplicationConfig): Promise<LockFinding[]> {
+    const { path, guards, forceRelease, controller: type } = this.options();
+    const opens = (name: string, list: Route['guards']): Promise<boolean> => {
+      const handler = (type.prototype as Record<string, () => unknown>)[name]!;
+      return letsStrangersIn({ type, handler, guards: list }, config, this.own.reveal());
+    };
+    const release = forceRelease && [...guards, ...forceRelease.guards];
+    const mayLook = guards.length > 0 && (await opens('overview', guards));
+    const mayRelease = release && (await opens('release', release));
+    if (mayRelease && release.length === 0)
+      return process.env['NODE_ENV'] === 'production' ? [consoleFindings.unguarded(path)] : [];
+    const acts = [...(mayLook ? ['look at the locks'] : []), ...(mayRelease ? ['release them by force'] : [])];
+    return acts.length > 0 ? [consoleFindings.open(path, acts.join(' and '))] : [];
+  }
+
+  /** Nest leaves out a guard without `canActivate`, in some versions without a word. */
+  private refuseNoGuards(): void {
+    const { guards, forceRelease, controller } = this.options();
+    const lists = { guards, 'forceRelease.guards': forceRelease?.guards ?? [] };
+    const module = [...this.modules.reveal().values()].find(({ controllers }) => controllers.has(controller))!;
+    for (const [option, list] of Object.entries(lists)) {
+      for (const guard of list) {
+        if (typeof guard !== 'function') continue;
+        const wrapper = module.injectables.get(guard);
+        const isMade = wrapper?.isDependencyTreeStatic() && !wrapper.isTransient;
+        const made: unknown = isMade ? wrapper!.instance : (wrapper?.metatype ?? guard).prototype;
+        if (!isGuard(made)) throw refusals.noCanActivate(option, guard.name);
+      }
     }
   }
 
@@ -177,6 +220,7 @@ export class LockConsole implements OnModuleInit {
     answer: (reader: ConsoleReader) => Promise<object>,
   ): Promise<ConsoleReply> {
     return this.answering(what, async () => {
+      if (isFromElsewhere(request.headers)) throw new Refusal(403, 'origin');
       const reader = this.readerOf(textIn(request.query, 'connection'));
       if (!reader) throw new Refusal(404, 'connection');
       return { status: 200, body: redacted(await answer(reader), this.options()) };

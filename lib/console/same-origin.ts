@@ -5,6 +5,15 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 export const ownHeader = 'x-lock-console';
 
 /**
+ * True for a request that a page of another origin makes: it may read the answer where CORS of the application allows it, with the cookies
+ * of the person who looks at that page.
+ */
+export function isFromElsewhere({ origin, host, 'sec-fetch-site': site }: Headers): boolean {
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  return typeof origin === 'string' && hostOf(origin) !== host;
+}
+
+/**
  * True for a request that the page of this console can have sent. A page of another origin can make a browser send a request with the
  * user's cookies: not with this header and media type, and the browser says where the request comes from. Browsers leave out
  * `Sec-Fetch-Site` where the page was loaded without TLS.

@@ -13,6 +13,7 @@ export const findingCodes = [
   'LOCK_DOCTOR_SCHEDULE',
   'LOCK_DOCTOR_FILTER',
   'LOCK_DOCTOR_SHUTDOWN',
+  'LOCK_DOCTOR_CONSOLE',
   'LOCK_DOCTOR_LEASE',
   'LOCK_DOCTOR_ORDER',
 ] as const;

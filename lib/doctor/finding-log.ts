@@ -39,7 +39,7 @@ export class FindingLog {
     else this.log.warn(line);
   }
 
-  ignores({ code }: LockFinding): boolean {
+  ignores({ code }: Pick<LockFinding, 'code'>): boolean {
     return this.ignored === 'all' || this.ignored.includes(code);
   }
 

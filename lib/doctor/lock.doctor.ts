@@ -15,6 +15,7 @@ import { findMinified } from './minified-template.check.js';
 import { httpServerOf, serverTimeout } from './server-timeout.reader.js';
 import { findScheduled } from './scheduled-lock.check.js';
 import { findNoShutdown } from './shutdown.check.js';
+import { checkParts } from './own-checks.js';
 import { findUnprovided } from './unprovided.check.js';
 
 /** Connections, and whole applications: each connection has a doctor, and a second one where a test replaces it. */
@@ -68,6 +69,8 @@ export class LockDoctor implements OnApplicationBootstrap {
   private examineApplication(): void {
     const { modules, host, config } = this.application.reveal();
     if (host.httpAdapter && !isSilenced(modules)) this.log.tell(findCatchAll(config));
+    if (!this.log.ignores({ code: 'LOCK_DOCTOR_CONSOLE' }))
+      checkParts(modules, config, (found) => this.connection.isClosing || this.log.tell(found));
     const look = () => this.connection.isClosing || this.log.tell(findNoShutdown(modules));
     this.whenListening(() => setTimeout(look, settlingTime).unref());
   }

@@ -27,4 +27,8 @@ export const metadataKeys = {
   queueListener: 'bullmq:queue_events_metadata',
   /** `@Processor` of @nestjs/bullmq, on the class: its method `process` is called. */
   processor: 'bullmq:processor_metadata',
+  /** `@Get` and the others: the path of a route handler. */
+  routePath: 'path',
+  /** `@ApiExcludeController` of @nestjs/swagger. */
+  excludedFromOpenApi: 'swagger/apiExcludeController',
 } as const;

@@ -11,7 +11,7 @@ import { KeptLog } from '../../../conformance/kept-log.js';
 import { startRedis } from '../../support/redis-server.js';
 import { unique } from '../engine/engine.js';
 import { adapters, httpApplication } from '../transports/http-servers.js';
-import { bound, closing, Console, forceRelease, open } from './opened-console.js';
+import { bound, closing, Console, forceRelease, open, word } from './opened-console.js';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -80,6 +80,44 @@ describe.each(adapters)('a console on %s', (_, adapter) => {
     const { get } = bound(await open(adapter, { path: 'ops/our-locks', version: '2' }, prepare));
     for (const route of routes.slice(1)) expect([route, (await get(route)).status]).toEqual([route, 200]);
     expect((await get('')).headers.get('location')).toBe('our-locks/live');
+  });
+
+  it.each([
+    ['a header', { type: VersioningType.HEADER, header: 'x-version' }],
+    ['the media type', { type: VersioningType.MEDIA_TYPE, key: 'v=' }],
+    ['the address', { type: VersioningType.URI, defaultVersion: '3' }],
+  ] as const)('has one address where the application tells its versions by %s', async (_by, versioning) => {
+    const { get } = bound(await open(adapter, {}, (app) => (app.enableVersioning(versioning), '/locks')));
+    for (const route of routes.slice(1)) expect([route, (await get(route)).status]).toEqual([route, 200]);
+  });
+
+  it.each([
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+    [{ origin: 'https://evil.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'https://behind-a-proxy.example' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{}, 200],
+  ])('shows nothing to a page of another origin: %j', async (headers, status) => {
+    const { get } = bound(await open(adapter));
+    for (const route of answers)
+      expect([route, (await get(route, { ...word, ...headers })).status]).toEqual([route, status]);
+    // A link in a chat leads from another site to the page.
+    expect((await get('/live', { ...word, ...headers })).status).toBe(200);
+  });
+
+  it('lets no other origin read it, also where the application allows all of them', async () => {
+    const prepare = (app: INestApplication): string => {
+      app.enableCors({ origin: true, credentials: true, exposedHeaders: ['etag'] });
+      return '/locks';
+    };
+    const { get } = bound(await open(adapter, {}, prepare));
+    for (const route of routes) {
+      const { headers } = await get(route, { ...word, origin: 'https://evil.example' });
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    }
   });
 
   it('sends each answer with a policy of its own, not to be kept, also behind helmet', async () => {

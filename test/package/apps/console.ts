@@ -66,7 +66,53 @@ async function check(adapter?: FastifyAdapter): Promise<void> {
   await app.close();
 }
 
+/** A slip in the name: versions of Nest before 12 run the routes without this guard. */
+class MisspeltGuard {
+  canActivat(): boolean {
+    return false;
+  }
+}
+
+async function refuse(): Promise<void> {
+  const guards = [MisspeltGuard] as unknown as [typeof OpsGuard];
+  const imports = [
+    RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' }),
+    LockConsoleModule.forRoot({ guards }),
+  ];
+  class OpenModule {}
+  Module({ imports })(OpenModule);
+  const app = await NestFactory.create(OpenModule, { logger: false, abortOnError: false });
+  const error = await app.init().then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  await app.close().catch(() => undefined);
+  if (!error?.message.includes('MisspeltGuard')) throw new Error(`no guard, and it starts: ${error?.message}`);
+}
+
+/** As one that lets a request pass where a route has no roles. */
+const open: CanActivate = { canActivate: () => true };
+
+async function warn(): Promise<void> {
+  const lines: string[] = [];
+  const keep = (line: unknown): void => void lines.push(String(line));
+  const logger = { log() {}, warn: keep, error() {} };
+  const imports = [
+    RedisLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '' }),
+    LockConsoleModule.forRoot({ guards: [open] }),
+  ];
+  class OpenModule {}
+  Module({ imports })(OpenModule);
+  const app = await NestFactory.create(OpenModule, { logger });
+  await app.listen(0, '127.0.0.1');
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  await app.close();
+  if (!lines.some((line) => line.includes('LOCK_DOCTOR_CONSOLE'))) throw new Error(`not told: ${lines.join()}`);
+}
+
 async function main(): Promise<void> {
+  await refuse();
+  await warn();
   await check();
   await check(new FastifyAdapter());
   console.log('seen and released');
