@@ -67,6 +67,13 @@ export const callRefusals = {
         'remove async, await inside of it (defer(async () => …)), and declare the return type Observable<…>.',
     ),
 
+  /** The same with an async generator, none of whose steps has run. */
+  lateGenerator: (method: string) =>
+    wrong(
+      `${method}: the method is async and returns an async generator, whose steps run after the lock was released. Make the method itself ` +
+        "the generator (async *), or return the generator without async and write returns: 'iterable'.",
+    ),
+
   /** `signal` is a function, and it failed; what it threw is the `cause`. The method was not run. */
   signalThrows: (cause: unknown) =>
     wrong(

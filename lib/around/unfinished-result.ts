@@ -20,10 +20,14 @@ export interface Unfinished<T> {
 export function endOf(result: unknown, answer: HttpAnswer | undefined): Promise<void> | undefined {
   const sent = answer && (answer.byHand || isStreamedBody(result) || isObservable(result)) ? answer.end() : undefined;
   if (!(result instanceof StreamableFile)) return sent && whenRead(result, sent);
-  // The callback also gets errors, which Nest handles. A file that an interceptor dropped ends with the response.
-  const read = new Promise<void>((resolve) => void finished(result.getStream(), { writable: false }, () => resolve()));
+  // A file that an interceptor dropped ends with the response.
+  const read = wholeStream(result.getStream());
   return sent ? Promise.race([read, sent]) : read;
 }
+
+/** Settles when a stream was read, or has failed. Never rejects: the callback also gets errors, which its reader handles. */
+export const wholeStream = (stream: NodeJS.ReadableStream): Promise<void> =>
+  new Promise((resolve) => void finished(stream, { writable: false }, () => resolve()));
 
 /** @param sent settles when the response is over. Its reader is gone then, but a step may be under way and `finally` is still to run. */
 export async function whenRead(body: unknown, sent: Promise<void>): Promise<void> {
@@ -34,7 +38,7 @@ export async function whenRead(body: unknown, sent: Promise<void>): Promise<void
 
 /**
  * As `endOf`, for the result of a promise. What its reader runs later runs inside the lock's flow.
- * @throws LockConfigurationError for an Observable outside of a request: it may never be subscribed to.
+ * @throws LockConfigurationError for an Observable or a generator outside of a request: it may never be subscribed to or iterated.
  */
 export function unfinished<T>(
   result: T,
@@ -44,8 +48,9 @@ export function unfinished<T>(
 ): Unfinished<T> | undefined {
   const end = endOf(result, answer);
   if (end) return { result: continued(result, scope), end };
-  if (!isObservable(result)) return undefined;
-  throw callRefusals.lateObservable(where);
+  if (isObservable(result)) throw callRefusals.lateObservable(where);
+  if (isAsyncGenerator(result)) throw callRefusals.lateGenerator(where);
+  return undefined;
 }
 
 /** The same result, whose later steps run in the flow of the lock. */

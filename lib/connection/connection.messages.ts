@@ -54,6 +54,12 @@ export const serviceRefusals = {
       `${type}.using: ${describe(given)} given in place of the function to run under the lock; write using(key, () => …).`,
     ),
 
+  /** The function has run, but its result has not: its reader would do that work outside of the lock. */
+  lateResult: (call: string, kind: string) =>
+    wrong(
+      `${call}: the function returned ${kind}, whose work is done after the lock was released. Read it to its end inside the function, or hold the lock until then: await using lock = await locks.acquire(key).`,
+    ),
+
   /** `adopt` with a value that is no function behind the options. */
   noAdoptedWork: (given: unknown) =>
     wrong(`${describe(given)} given in place of the function to run under the lock; write adopt(ticket, () => …).`),

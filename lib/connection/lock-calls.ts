@@ -17,6 +17,7 @@ import { readTicket } from '../core/ticket.js';
 import { CallSite } from '../nesting/lock-site.js';
 import { isContention } from '../errors/lock-errors.js';
 import { aroundPromise } from '../around/around-promise.js';
+import { lazyKind } from '../around/lazy-result.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import { atPlace, located } from '../errors/configuration.js';
 import { LockConnection } from './lock.connection.js';
@@ -66,7 +67,8 @@ export abstract class LockCalls {
 
   /**
    * Runs `fn` inside the lock and returns its result. Calls inside `fn` re-enter the same key without waiting.
-   * @throws what `fn` throws; else as `acquire`, and LockLostError when the lock was lost although `fn` succeeded.
+   * @throws what `fn` throws; else as `acquire`, LockLostError when the lock was lost although `fn` succeeded, and LockConfigurationError
+   * when `fn` returned a generator, an Observable or a stream, which would run outside of the lock.
    */
   using<T>(key: LockKey, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
   using<T>(key: LockKey, options: LockOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
@@ -81,6 +83,7 @@ export abstract class LockCalls {
     return aroundPromise(
       () => this.connection.enter(key, resolved, place),
       ({ lock }) => fn(lock),
+      (result) => this.refuseLazy('using', result),
     );
   }
 
@@ -114,6 +117,7 @@ export abstract class LockCalls {
     return aroundPromise(
       () => this.connection.ask(name, resolved, (client, terms) => client.enterAdopted(content, terms)),
       ({ lock }) => fn(lock),
+      (result) => this.refuseLazy('adopt', result),
     );
   }
 
@@ -212,6 +216,12 @@ export abstract class LockCalls {
   /** Puts the call in front of an error about its arguments. */
   private check<T>(call: string, action: () => T): T {
     return located(`${this.type}.${call}`, action);
+  }
+
+  /** @throws LockConfigurationError for a result that is no more than begun. */
+  private refuseLazy(call: 'using' | 'adopt', result: unknown): undefined {
+    const kind = lazyKind(result);
+    if (kind !== undefined) throw serviceRefusals.lateResult(`${this.type}.${call}`, kind);
   }
 
   /** The caller, where nested locks are watched. */

@@ -133,7 +133,7 @@ export class Campaign {
     const begunAt = clock.now();
     try {
       // The hook may have resigned.
-      if (term.isLeading) await term.run(() => this.lead(leadership));
+      if (term.isLeading) await term.run(async () => this.lead(leadership));
       if (term.isLeading && clock.now() - begunAt < firstPause) log.warn(lines.short(name));
     } catch (error) {
       if (!isEndBy(signal, error)) log.error(lines.failed(name, error));

@@ -6,6 +6,7 @@ import type { LockClient, OwnElection } from '../core/lock-client.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { LockLog } from '../core/lock-log.js';
+import type { LockScope } from '../core/lock-scope.js';
 import type { SeenHolder } from '../core/lock-views.js';
 import { electionLabelOf } from '../core/name-kind.js';
 import { onAbort } from '../core/on-abort.js';
@@ -130,13 +131,13 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   }
 
   /**
-   * Runs work of the leader inside the lock of its term: the next leader is elected when the work has settled.
-   * @returns undefined where another process leads: the work did not run.
+   * Enters the lock of the leader's term: the next leader is elected when it was left.
+   * @returns undefined where another process leads
    */
-  run<T>(work: () => T): T | undefined {
+  enter(): LockScope | undefined {
     const term = this.campaigning?.term;
     if (!term?.isLeading) return undefined;
-    return term.run(work, this.#host.client.current(this.name)?.fencingToken === term.leadership.epoch);
+    return term.enter(this.#host.client.current(this.name)?.fencingToken === term.leadership.epoch);
   }
 
   close(): void {

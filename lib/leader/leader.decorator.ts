@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { isObservable, Observable } from 'rxjs';
 import { defaultConnection } from '../connection/connection.options.js';
 import { assertLockName } from '../core/lock-key.js';
 import { type Duration, parseDuration } from '../core/duration.js';
@@ -12,10 +11,10 @@ import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled }
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
 import { placeRefusals } from '../nest/decorator.messages.js';
-import { isWrittenByHand } from '../nest/request-context.js';
+import { answerOf, isWrittenByHand } from '../nest/request-context.js';
 import { addElectedMethod, type ElectedMethod } from './elected-methods.js';
 import { electionRefusals, leaderRefusals as refusals } from './leader.messages.js';
-import type { LocalElection } from './election.js';
+import { runOnLeader } from './leader-work.js';
 import type { Leadership } from './leadership.js';
 
 /** Options of `@Leader`. */
@@ -113,28 +112,13 @@ export function LeaderOnly(...given: [election: string, options?: Pick<LeaderOpt
         const own = live.election(election);
         // The object may have come after the start: a lazy module, a test.
         own.standIn(where);
-        if (!own.isLeader) return isAsync ? Promise.resolve() : undefined;
-        const result = own.run(call);
-        return isObservable(result) ? onLeader(own, result) : result;
+        const scope = own.enter();
+        if (!scope) return isAsync ? Promise.resolve() : undefined;
+        return runOnLeader(own, scope, call, answerOf(instance, method.property));
       };
       method.descriptor.value = addGate(target, method.property, gate, original);
     });
   };
-}
-
-/** Its work begins with the subscription, and ends with it: that belongs to the leader, too. */
-function onLeader(election: LocalElection, source: Observable<unknown>): Observable<unknown> {
-  return new Observable((subscriber) => {
-    const subscribed = election.run(
-      () =>
-        new Promise<void>((ended) => {
-          subscriber.add(ended);
-          source.subscribe(subscriber);
-        }),
-    );
-    // The leadership has ended since the call.
-    if (!subscribed) subscriber.complete();
-  });
 }
 
 function refuseGenerator(target: object, { property, original }: ReturnType<typeof decoratedMethod>): void {

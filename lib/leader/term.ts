@@ -1,6 +1,7 @@
 import { makeExact } from '../core/hold.js';
 import { runInFlow } from '../core/lock-flow.js';
 import type { LockHandle } from '../core/lock-handle.js';
+import type { LockScope } from '../core/lock-scope.js';
 import { inRoot } from '../core/root-context.js';
 import type { Leadership } from './leadership.js';
 
@@ -44,20 +45,25 @@ export class Term {
   }
 
   /**
-   * Runs work of the leader inside the lock. Not with the lock's tracer: the work of days would be one trace.
+   * Work of the leader inside the lock, until it leaves. Not with the lock's tracer: the work of days would be one trace.
    * @param isInside true when the caller is inside the lock already: a chain of timers must not become a chain of flows
    */
-  run<T>(work: () => T, isInside = false): T {
-    const begin = (): T => {
-      const result = work();
-      // A query that begins with `then` must begin inside, and once.
-      return isThenable(result) && !(result instanceof Promise) ? (Promise.resolve(result) as T) : result;
+  enter(isInside = false): LockScope {
+    const { lock, works } = this;
+    let leave!: () => void;
+    const left: Promise<unknown> = new Promise<void>((resolve) => (leave = resolve)).then(() => works.delete(left));
+    works.add(left);
+    return {
+      lock,
+      run: (work) => (isInside ? work() : runInFlow(lock, work)),
+      leave: async () => leave(),
     };
-    const result = isInside ? begin() : runInFlow(this.lock, begin);
-    if (!isThenable(result)) return result;
-    const settled: Promise<unknown> = Promise.allSettled([result]).then(() => this.works.delete(settled));
-    this.works.add(settled);
-    return result;
+  }
+
+  /** Runs the function that leads. */
+  async run(work: () => Promise<unknown>): Promise<void> {
+    const scope = this.enter();
+    await scope.run(work).finally(() => scope.leave('worked'));
   }
 
   /** Settles when all work has: the lock must not be released before. */
@@ -73,6 +79,3 @@ export class Term {
     }
   };
 }
-
-const isThenable = (result: unknown): result is PromiseLike<unknown> =>
-  typeof (result as Partial<PromiseLike<unknown>> | undefined | null)?.then === 'function';

@@ -166,6 +166,24 @@ describe('a promise', () => {
     });
     expect(connection.events).toEqual(['enter p', 'leave p failed']);
   });
+
+  it('of an async generator is refused, and the error says what to write: its steps would run after the release', async () => {
+    class Steps {
+      @DistributedLock('p')
+      async watch() {
+        return this.steps();
+      }
+      private async *steps() {
+        connection.note('a step');
+        yield 1;
+      }
+    }
+    await expect(connection.inject(new Steps()).watch()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringMatching(/^Steps\.watch: the method is async and returns an async generator.*async \*/),
+    });
+    expect(connection.events).toEqual(['enter p', 'leave p failed']);
+  });
 });
 
 describe('an async iterable', () => {

@@ -1,5 +1,11 @@
+import { type Duplex, PassThrough, Readable } from 'node:stream';
+import { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { StreamableFile } from '@nestjs/common';
+import { of } from 'rxjs';
 import { LockNotAcquiredError, LockQueueFullError, LockUnavailableError, RedisLockService } from 'nestjs-redis-lock';
+import { createLockClient } from 'nestjs-redis-lock/client';
+import { MemoryLockBackend } from 'nestjs-redis-lock/testing';
 import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
 import type { LockConnection } from '../../lib/connection/lock.connection.js';
 
@@ -28,5 +34,53 @@ describe('tryAcquire', () => {
     for (const error of [new LockQueueFullError('full'), new LockUnavailableError('away'), new Error('other')]) {
       await expect(refusing(error).locks.tryAcquire('a')).rejects.toBe(error);
     }
+  });
+});
+
+describe('a function in `using` and `adopt`', () => {
+  async function* steps(): AsyncGenerator<string> {
+    yield 'a step';
+  }
+  const lazy: Array<[string, () => unknown]> = [
+    ['an async generator', steps],
+    [
+      'a generator',
+      function* () {
+        yield 'a step';
+      },
+    ],
+    ['an Observable', () => of(1)],
+    ['a stream', () => Readable.from(steps())],
+    ['a stream', () => Readable.from(steps()).pipe(new PassThrough())],
+    ['a stream', () => new StreamableFile(Readable.from(steps()))],
+  ];
+
+  it.each(lazy)('that returns %s is refused: its work would be done outside of the lock', async (kind, make) => {
+    await using locks = createLockClient({ backend: new MemoryLockBackend() });
+    const refused = (call: string) => ({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringContaining(`RedisLockClient.${call}: the function returned ${kind}, whose work`),
+    });
+    await expect(locks.using('a', make)).rejects.toMatchObject(refused('using'));
+    await expect(locks.using('a', async () => make())).rejects.toMatchObject(refused('using'));
+    const ticket = await (await locks.acquire('a')).export();
+    await expect(locks.adopt(ticket, async () => make())).rejects.toMatchObject(refused('adopt'));
+    expect((await locks.inspect('a')).holders).toEqual([]);
+  });
+
+  it('may return what has done its work, a connection, and any other object', async () => {
+    await using locks = createLockClient({ backend: new MemoryLockBackend() });
+    const read = Readable.from(['all of it']);
+    for await (const _ of read);
+    const others: unknown[] = [
+      read,
+      new Socket() as Duplex,
+      { subscribe: () => 1 },
+      [1],
+      null,
+      'text',
+      new Response('x'),
+    ];
+    for (const other of others) expect(await locks.using('a', () => other)).toBe(other);
   });
 });

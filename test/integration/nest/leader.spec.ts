@@ -1,11 +1,12 @@
 import 'reflect-metadata';
+import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { type DynamicModule, Inject, Injectable, Res, Scope, type Type } from '@nestjs/common';
+import { type DynamicModule, Inject, Injectable, Res, Scope, StreamableFile, type Type } from '@nestjs/common';
 import { ContextIdFactory, REQUEST } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { type Observable, Subject, defer, firstValueFrom, startWith } from 'rxjs';
+import { type Observable, Subject, defer, firstValueFrom, from, startWith, toArray } from 'rxjs';
 import {
   currentLock,
   DistributedLock,
@@ -42,6 +43,13 @@ async function twoOf(provider: Type, imports: (DynamicModule | Type)[] = []) {
   const waits = await start(bed, [provider], imports);
   await bed.advance(1);
   return { bed, leads, waits, [Symbol.asyncDispose]: () => Promise.all([leads.close(), waits.close()]).then(() => {}) };
+}
+
+async function startOne(provider: Type) {
+  const bed = new LockTestBed();
+  const app = await start(bed, [provider]);
+  await bed.advance(1);
+  return app;
 }
 
 /** A query as builders return it: it runs when `then` is called, each time. */
@@ -438,6 +446,119 @@ describe('@LeaderOnly', () => {
     await closed;
     expect(elected(apps.waits)).toBe(true);
     expect(await firstValueFrom(stream, { defaultValue: 'nothing' })).toBe('nothing');
+  });
+
+  describe('lets the next leader lead when what its method returned has ended:', () => {
+    /** A result with two steps, which stops between them, and the epochs in which they ran. */
+    class Results {
+      readonly epochs: unknown[] = [];
+      readonly going = deferred();
+      private step(): string {
+        this.epochs.push(currentLock()?.fencingToken);
+        return 'a step';
+      }
+      private async *steps(): AsyncGenerator<string> {
+        yield this.step();
+        await this.going.promise;
+        yield this.step();
+      }
+      private readonly iterable = { [Symbol.asyncIterator]: () => this.steps() };
+
+      @LeaderOnly('scheduler')
+      generator(): AsyncIterable<string> | undefined {
+        return this.steps();
+      }
+      @LeaderOnly('scheduler')
+      async laterGenerator(): Promise<AsyncIterable<string> | undefined> {
+        return this.steps();
+      }
+      @LeaderOnly('scheduler')
+      async laterIterable(): Promise<AsyncIterable<string> | undefined> {
+        return this.iterable;
+      }
+      @LeaderOnly('scheduler')
+      readable(): Readable | undefined {
+        return Readable.from(this.steps());
+      }
+      @LeaderOnly('scheduler')
+      async laterReadable(): Promise<Readable | undefined> {
+        return Readable.from(this.steps()).pipe(new PassThrough());
+      }
+      @LeaderOnly('scheduler')
+      async file(): Promise<StreamableFile | undefined> {
+        return new StreamableFile(Readable.from(this.steps(), { objectMode: false }));
+      }
+      @LeaderOnly('scheduler')
+      async laterObservable(): Promise<Observable<string> | undefined> {
+        return from(this.steps());
+      }
+    }
+    const iterated = (result: unknown): AsyncIterable<unknown> =>
+      result instanceof StreamableFile ? result.getStream() : (result as AsyncIterable<unknown>);
+
+    it.each(['generator', 'laterGenerator', 'laterIterable', 'readable', 'laterReadable', 'file'] as const)(
+      '%s',
+      async (kind) => {
+        await using apps = await twoOf(Results);
+        const [a, b] = [apps.leads.get(Results), apps.waits.get(Results)];
+        expect(await b[kind]()).toBeUndefined();
+        const steps = iterated(await a[kind]())[Symbol.asyncIterator]();
+        await steps.next();
+        const closed = apps.leads.close();
+        await apps.bed.advance('5s');
+        expect(elected(apps.waits)).toBe(false);
+        a.going.resolve();
+        while (!(await steps.next()).done);
+        await apps.bed.advance(10);
+        await closed;
+        expect([a.epochs.length, elected(apps.waits)]).toEqual([2, true]);
+      },
+    );
+
+    it.each(['generator', 'laterGenerator', 'laterIterable'] as const)('%s, whose steps run inside', async (kind) => {
+      await using app = await startOne(Results);
+      const results = app.get(Results);
+      results.going.resolve();
+      for await (const _ of (await results[kind]())!);
+      expect(results.epochs).toEqual([expect.any(Number), results.epochs[0]]);
+    });
+
+    it('laterObservable', async () => {
+      await using apps = await twoOf(Results);
+      const a = apps.leads.get(Results);
+      const all = toArray()((await a.laterObservable())!);
+      const seen = firstValueFrom(all);
+      const closed = apps.leads.close();
+      await apps.bed.advance('5s');
+      expect([a.epochs, elected(apps.waits)]).toEqual([[expect.any(Number)], false]);
+      a.going.resolve();
+      expect(await seen).toEqual(['a step', 'a step']);
+      await apps.bed.advance(10);
+      await closed;
+      expect(elected(apps.waits)).toBe(true);
+    });
+
+    it('one that was not begun before another process led ends at once', async () => {
+      await using apps = await twoOf(Results);
+      const a = apps.leads.get(Results);
+      const [steps, later] = [a.generator()!, await a.laterIterable()];
+      await apps.leads.close();
+      for (const each of [steps, later!]) expect(await each[Symbol.asyncIterator]().next()).toEqual({ done: true });
+      expect(a.epochs).toEqual([]);
+    });
+
+    it('one whose reader stops early, and one that fails', async () => {
+      await using apps = await twoOf(Results);
+      const a = apps.leads.get(Results);
+      for await (const _ of a.generator()!) break;
+      const [broken, failed] = [a.readable()!, (await a.laterReadable())!];
+      broken.destroy();
+      failed.on('error', () => undefined).destroy(new Error('gone'));
+      const closed = apps.leads.close();
+      await apps.bed.advance(10);
+      await closed;
+      expect(elected(apps.waits)).toBe(true);
+    });
   });
 
   it('is refused on a generator, as @Leader is', () => {

@@ -1,0 +1,35 @@
+/** Without modules of Node, Nest or rxjs: a client outside of an application uses it, too. */
+
+interface Suspect {
+  readonly subscribe?: unknown;
+  readonly lift?: unknown;
+  readonly getStream?: () => unknown;
+  readonly pipe?: unknown;
+  readonly readable?: unknown;
+  readonly writable?: unknown;
+  readonly _transform?: unknown;
+}
+
+/**
+ * What a result is whose work its reader does later, in words; undefined for a result that is complete. Only what is certain: other
+ * iterables and connections may have done their work.
+ */
+export function lazyKind(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
+  const { subscribe, lift, getStream } = result as Suspect;
+  if (typeof subscribe === 'function' && typeof lift === 'function') return 'an Observable';
+  if (isLazyStream(result)) return 'a stream';
+  // Nest's StreamableFile.
+  if (typeof getStream === 'function' && isLazyStream(getStream.call(result))) return 'a stream';
+  const [, generator] = /^\[object ((?:Async)?Generator)\]$/.exec(Object.prototype.toString.call(result)) ?? [];
+  if (generator === undefined) return undefined;
+  return generator === 'Generator' ? 'a generator' : 'an async generator';
+}
+
+/** True for a stream of Node that is still to be read. A connection is readable, too, and its work is its own. */
+export function isLazyStream(result: unknown): result is NodeJS.ReadableStream {
+  const { pipe, readable, writable, _transform } = Object(result) as Suspect;
+  return (
+    typeof pipe === 'function' && readable === true && (writable === undefined || typeof _transform === 'function')
+  );
+}
