@@ -12,10 +12,19 @@ export interface Clock {
   timer(delay: number, fn: () => void, isBackground?: boolean): () => void;
 }
 
+/** Milliseconds. Node's timers fire at once for a longer delay. */
+export const longestTimer = 2 ** 31 - 1;
+
 /** Its timers belong to no request. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   timer(delay, fn, isBackground = false) {
+    if (delay > longestTimer) {
+      // Twice an option, or the sum of two.
+      const goOn = (): void => void (stop = systemClock.timer(delay - longestTimer, fn, isBackground));
+      let stop = systemClock.timer(longestTimer, goOn, isBackground);
+      return () => stop();
+    }
     const handle = inRoot(() => setTimeout(fn, delay));
     if (isBackground) handle.unref();
     return () => {

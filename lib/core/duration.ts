@@ -1,3 +1,4 @@
+import { longestTimer } from './clock.js';
 import ms, { type StringValue } from 'ms';
 import { inputRefusals } from './refusals.js';
 
@@ -7,8 +8,8 @@ import { inputRefusals } from './refusals.js';
  */
 export type Duration = number | StringValue;
 
-/** `setTimeout` fires at once for longer delays, so longer durations are refused. */
-export const longestDuration = 2 ** 31 - 1;
+/** One timer is enough for it. */
+export const longestDuration = longestTimer;
 
 interface DurationRules {
   /** Smallest value in milliseconds. */

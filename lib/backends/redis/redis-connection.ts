@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Redis } from 'ioredis';
+import { longestTimer } from '../../core/clock.js';
 import { inRoot } from '../../core/root-context.js';
 import { isClient, type RedisConnection } from './given-connection.js';
 
@@ -43,7 +44,7 @@ export const isOverridden = (name: string): boolean => Object.hasOwn(safe, name)
  * @param commandTimeout longest time in ms to wait for a reply of Redis
  */
 export function createConnection(connection: RedisConnection, commandTimeout: number): Redis {
-  const longestHandshake = Math.max(1000, 3 * commandTimeout);
+  const longestHandshake = Math.min(longestTimer, Math.max(1000, 3 * commandTimeout));
   const redis = newClient(connection);
   const { options } = redis;
   if (options.sentinels) {

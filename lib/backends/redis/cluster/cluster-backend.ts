@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'ioredis';
+import { longestTimer } from '../../../core/clock.js';
 import { claimWindow, defaults } from '../../../core/defaults.js';
 import type {
   AcquireReply,
@@ -206,9 +207,8 @@ export class ClusterBackend implements LockBackend {
   /** Its connection ends when no command can be under way to it any more. */
   private retire(node: ClusterNode): void {
     if (!node.usable) this.options.log.log(redisLines.replaced(node.address));
-    const timer = setTimeout(() => {
-      void node.backend.close().finally(() => this.retired.delete(node));
-    }, 2 * this.commandTimeout).unref();
+    const end = (): void => void node.backend.close().finally(() => this.retired.delete(node));
+    const timer = setTimeout(end, Math.min(longestTimer, 2 * this.commandTimeout)).unref();
     this.retired.set(node, timer);
   }
 
