@@ -27,6 +27,7 @@ import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
 import { OptionalWorker, type StartRenewalWorker } from './renewal-worker.js';
+import { setImmediate } from '../platform.js';
 import { inRoot } from './root-context.js';
 import { ShortLivedMap } from './short-lived-map.js';
 import type { TicketContent } from './ticket.js';
@@ -263,8 +264,11 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     const outcome = inRoot(() => hold.owner.release(hold));
     this.renewal.remove(hold);
     if (outcome === 'handed-on') this.released(hold, outcome);
-    else if (hold.options.release === 'sent') void outcome.then((reply) => this.released(hold, reply));
-    else this.released(hold, await outcome);
+    else if (hold.options.release === 'sent') {
+      void outcome.then((reply) => this.released(hold, reply));
+      // Backends write the commands of a turn of the event loop together, at its end. The process may exit right behind this call.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    } else this.released(hold, await outcome);
   }
 
   openClaim(queue: LocalQueue, suffix: string): Claim {

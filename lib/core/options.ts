@@ -81,8 +81,8 @@ export interface LockTerms {
    */
   onLost?: OnLost | undefined;
   /**
-   * When the call goes on after its work: when Redis has `answered` the release, or as soon as it is `sent`, a round trip sooner. With
-   * `sent`, a loss that only that answer tells goes to the log and the channels and not to the caller, and a call with `wait: 0` right
+   * When the call goes on after its work: when Redis has `answered` the release, or as soon as it is `sent` (written to the connection), a
+   * round trip sooner. With `sent`, a loss that only that answer tells goes to the log and the channels and not to the caller, and a call with `wait: 0` right
    * behind it may find the lock still held.
    * @default 'answered'
    */

@@ -166,28 +166,62 @@ describe('createLockClient', () => {
     },
   );
 
+  it("a release that is 'sent' is written before the call goes on: a process that exits right behind it leaves no lock", async () => {
+    const script = `
+      import { createLockClient } from ${JSON.stringify(built.href)};
+      const [, place, ...names] = process.argv;
+      const locks = createLockClient({ ...JSON.parse(place), release: 'sent' });
+      await locks.using(names[0], () => locks.using(names.slice(1), () => undefined));
+      process.exit(7);`;
+    const servers = await Promise.all([1, 2, 3].map(() => startRedis()));
+    ends.push(() => Promise.all(servers.map((server) => server.stop())));
+    for (const place of [{ redis: sharedRedisUrl() }, { quorum: { nodes: servers.map(({ url }) => url) } }]) {
+      const locks = client(place);
+      const names = [randomUUID(), randomUUID(), randomUUID()];
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(place), ...names], {
+        env: { ...process.env, NODE_OPTIONS: '' },
+        stdio: 'inherit',
+      });
+      expect(await once(child, 'close')).toEqual([7, null]);
+      // The leases would last for 30 s.
+      await (await locks.acquire(names, { wait: '10s' })).release();
+    }
+  });
+
   it('shows no password', () => {
     const [user, password] = ['someone', 'pass-word'];
     const locks = client({ redis: `redis://${user}:${password}@127.0.0.1:1/0` });
     expect(Object.values(everythingIn(locks)).filter((text) => text.includes(password))).toEqual([]);
   });
 
-  it('takes its locks from a cluster, a quorum or a backend of its own', async () => {
+  it('takes its locks from a cluster, a quorum or a backend of its own, also with the longest durations', async () => {
     const cluster = await ClusterGroup.start();
     ends.push(() => cluster.stop());
     const servers = await Promise.all([1, 2, 3].map(() => startRedis()));
     ends.push(() => Promise.all(servers.map((server) => server.stop())));
+    const nodes = servers.map(({ url }) => url);
+    const longest = 2 ** 31 - 1;
+    const durations = { lease: longest, wait: longest, poll: longest, shutdownTimeout: longest, stallLimit: longest };
     const places: LockClientOptions[] = [
       { cluster: cluster.connection },
-      { quorum: { nodes: servers.map(({ url }) => url) } },
+      { quorum: { nodes } },
       { backend: new MemoryLockBackend() },
+      // Nothing overflows: neither a duration, nor the double of one, nor a sum.
+      { redis: nodes[0]!, commandTimeout: longest, ...durations },
+      { cluster: cluster.connection, commandTimeout: longest, ...durations },
+      { quorum: { nodes, nodeTimeout: longest }, ...durations },
     ];
+    const warnings: Error[] = [];
+    const warned = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', warned);
+    ends.push(async () => process.off('warning', warned));
     for (const place of places) {
       await using locks = createLockClient(place);
       await using lock = await locks.acquire(['a', 'b']);
       expect(lock.isHeld).toBe(true);
       expect(await locks.tryAcquire('a', { fairness: 'strict' })).toBeNull();
     }
+    expect(warnings).toEqual([]);
   });
 });
 
