@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import { keySpace } from '../../lib/backends/redis/keys.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
 import { documentedRules } from '../support/documented-acl.js';
+import { until } from './engine/engine.js';
 import { KeptLog } from '../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
@@ -101,6 +103,34 @@ const listed = async (client: LockClient): Promise<string[]> => {
   for await (const name of client.views.list()) names.push(name);
   return names;
 };
+
+describe('a user that may not subscribe', () => {
+  it.each([
+    ['one server', {}],
+    ['Redisson', { redisson: true }],
+  ])('is told once, and hears of its grants soon after it may: %s', async (_, given) => {
+    const place = await scene(['~*', '&*', '+@all', '-subscribe']);
+    const redis = { port: place.port, username: 'locks', password: 'secret' };
+    const made = (): RedisLockClient => {
+      const client = createLockClient({ redis, log: place.log, poll: '10m', ...given });
+      closing.push(() => client.close());
+      return client;
+    };
+    const [one, other] = [made(), made()];
+    const held = await one.acquire('acl');
+    const waiting = other.acquire('acl', { wait: '1m' });
+    // Its waiter asks again and again: it polls.
+    await until(() => place.log.lines.length > 0);
+    const refusals = async (): Promise<number> => ((await place.admin.acl('LOG')) as unknown[]).length;
+    await place.admin.acl('LOG', 'RESET');
+    while ((await refusals()) === 0);
+    await place.admin.acl('SETUSER', 'locks', '+subscribe');
+    while (!/sub=[1-9]/.test((await place.admin.client('LIST')) as string));
+    await held.release();
+    await (await waiting).release();
+    expect(place.log.lines).toEqual([expect.stringMatching(/^error .*refuses what the lock needs.*subscribe/)]);
+  });
+});
 
 describe('the smallest ACL of docs/operate/production.md', () => {
   it('allows everything that a lock does', async () => {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { CommandConnection } from './command-connection.js';
 import { answerInTime, endConnection, openConnection } from './redis-connection.js';
 import { isRefused } from './redis-errors.js';
-import type { Listener, ListenerEvents } from './subscriber.js';
+import { againPause, type Listener, type ListenerEvents } from './subscriber.js';
 
 /** The channels of locks, and how a client listens to them. */
 export interface LockChannels {
@@ -29,11 +29,10 @@ interface Subscription {
   /** When it was lost, or first wanted. */
   missingSince: number;
   underWay: boolean;
+  /** When the user was refused it last. */
+  refusedAt: number | undefined;
   leave: Unsubscribe | undefined;
 }
-
-/** Pause (ms) before a subscription that the server does not count is made again. */
-const againPause = 1000;
 
 /**
  * The connection for messages about locks that have their own channels, or one for each slot: the channels with waiters, and no connection
@@ -46,6 +45,7 @@ export class ChannelSubscriber implements Listener {
   private readonly news = new Set<string>();
   private sweeper: NodeJS.Timeout | undefined;
   private checking = false;
+  private wasRefused = false;
   private closed = false;
   private ending: Promise<void> | undefined;
 
@@ -71,6 +71,7 @@ export class ChannelSubscriber implements Listener {
       subscribedAt: undefined,
       missingSince: now,
       underWay: false,
+      refusedAt: undefined,
       leave: undefined,
     };
     this.subscriptions.set(channel, subscription);
@@ -93,10 +94,10 @@ export class ChannelSubscriber implements Listener {
 
   missed(askedAt: number, name: string): void {
     const subscription = this.subscriptions.get(this.channels.of(name));
-    if (subscription?.subscribedAt === undefined || subscription.subscribedAt > askedAt) return;
-    if (performance.now() - subscription.subscribedAt < againPause) return;
-    lose(subscription);
-    void this.subscribe(subscription);
+    const madeAt = subscription?.subscribedAt ?? subscription?.refusedAt;
+    if (madeAt === undefined || madeAt > askedAt || performance.now() - madeAt < againPause) return;
+    lose(subscription!);
+    void this.subscribe(subscription!);
   }
 
   get isPolling(): boolean {
@@ -154,13 +155,18 @@ export class ChannelSubscriber implements Listener {
       if (redis !== this.redis) return;
       // It was given up while it was made. Others would take it for a waiter.
       if (!this.subscriptions.has(channel)) return void leave().catch(() => undefined);
+      this.wasRefused = false;
       subscription.leave = leave;
       subscription.subscribedAt = performance.now();
+      subscription.refusedAt = undefined;
       this.tell(channel);
     } catch (error) {
       if (redis !== this.redis) return;
-      if (isRefused(error)) this.events.refused(error);
-      else if ((error as Error).message.startsWith('MOVED')) {
+      if (isRefused(error)) {
+        subscription.refusedAt = performance.now();
+        if (!this.wasRefused) this.events.refused(error);
+        this.wasRefused = true;
+      } else if ((error as Error).message.startsWith('MOVED')) {
         // The waiters there find out where the slot is.
         this.subscriptions.delete(channel);
         this.tell(channel);

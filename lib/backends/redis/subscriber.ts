@@ -11,7 +11,7 @@ export interface Listener {
   check(): Promise<void>;
   /**
    * The server replied, to a request sent at `askedAt`, that no client listens for this name: an older subscription does not exist any
-   * more.
+   * more, and one that was refused may be granted by now.
    */
   missed(askedAt: number, name: string): void;
   /** True when it has wanted a subscription for longer than a command may take, and has none. */
@@ -27,9 +27,12 @@ export interface ListenerEvents {
   message(message: string): void;
   /** A subscription was made: earlier grants may have been missed. @param concerns only these names. @default all */
   subscribed(concerns?: (name: string) => boolean): void;
-  /** The user may not subscribe. */
+  /** The user may not subscribe: once until it may. */
   refused(error: unknown): void;
 }
+
+/** Pause (ms) before a subscription that the server has refused, or does not count, is made again. Waiters that poll ask for it. */
+export const againPause = 1000;
 
 /**
  * The connection for grants: one channel per client, from the first wait on. No guarantee depends on it: the next poll finds what it
@@ -42,6 +45,8 @@ export class Subscriber implements Listener {
   /** Since when there is none although one is wanted. */
   private missingSince = Number.POSITIVE_INFINITY;
   private checking = false;
+  /** When the user was refused it last; undefined while it was not. */
+  private refusedAt: number | undefined;
   private closed = false;
 
   constructor(
@@ -78,6 +83,8 @@ export class Subscriber implements Listener {
 
   missed(askedAt: number): void {
     if (this.subscribedAt !== undefined && this.subscribedAt < askedAt) breakConnection(this.redis);
+    if (this.refusedAt === undefined || this.redis.status !== 'ready') return;
+    if (this.refusedAt + againPause <= performance.now()) void this.subscribe();
   }
 
   get isPolling(): boolean {
@@ -94,13 +101,19 @@ export class Subscriber implements Listener {
   }
 
   private async subscribe(): Promise<void> {
+    const wasRefused = this.refusedAt !== undefined;
+    // Until the reply.
+    if (wasRefused) this.refusedAt = performance.now();
     try {
       await answerInTime(this.redis, this.redis.subscribe(this.channel), this.commandTimeout);
     } catch (error) {
       // The waiters poll. A lost connection is replaced; a missing permission needs an operator.
-      if (isRefused(error)) this.events.refused(error);
+      if (!isRefused(error)) return;
+      this.refusedAt = performance.now();
+      if (!wasRefused) this.events.refused(error);
       return;
     }
+    this.refusedAt = undefined;
     if (this.closed) return;
     this.subscribedAt = performance.now();
     this.events.subscribed();
