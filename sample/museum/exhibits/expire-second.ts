@@ -18,7 +18,7 @@ async function withLock(redis: Redis, work: Work) {
 
 // #region ours
 async function withOurLock(locks: RedisLockClient, work: Work) {
-  await locks.using('import', { lease: '1s', renew: true }, work);
+  await locks.using('import', work);
 }
 // #endregion
 
@@ -29,6 +29,8 @@ export default {
   remedy: 'One script in Redis grants the lock together with its lease. There is no moment between them.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/inside/protocol.md#uncontended-two-commands',
   keys: ['import'],
+  // Short, like theirs: the visitors wait for its end.
+  client: { lease: '1s' },
   theirs: ({ redis }, work) => withLock(redis, work),
   ours: ({ locks }, work) => withOurLock(locks, work),
   async run(stage) {

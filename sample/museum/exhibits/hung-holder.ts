@@ -21,7 +21,7 @@ async function withLock(redis: Redis, work: Work) {
 
 // #region ours
 async function withOurLock(locks: RedisLockClient, work: Work) {
-  await locks.using('sync', { lease: 300, renew: true, maxHold: '1s' }, work);
+  await locks.using('sync', { maxHold: '1s' }, work);
 }
 // #endregion
 
@@ -36,6 +36,8 @@ export default {
     'maxHold ends a hold that takes too long: the signal aborts, renewal stops, and the lock is free when its lease ends.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/lease.md#fixed-or-renewed',
   keys: ['sync'],
+  // Short, like theirs: the visitors wait for its end.
+  client: { lease: 300 },
   theirs: ({ redis }, work) => withLock(redis, work),
   ours: ({ locks }, work) => withOurLock(locks, work),
   async run(stage) {

@@ -22,7 +22,7 @@ async function sell(redis: Redis, database: Database.Database, work: Work) {
 
 // #region ours
 async function ourSell(locks: RedisLockClient, database: Database.Database, work: Work) {
-  await locks.using('stock', { lease: '1s', renew: true }, async (lock) => {
+  await locks.using('stock', async (lock) => {
     const token = lock.fencingToken;
     database.prepare('UPDATE stock SET fence = ? WHERE fence <= ?').run(token, token);
     const row = database.prepare('SELECT left FROM stock').get() as { left: number };
@@ -41,6 +41,8 @@ export default {
     'Each holder has a larger fencing token than all before it. The row keeps the largest, and refuses the others.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/fencing.md#why-a-lock-is-not-enough',
   keys: ['stock'],
+  // Short, like theirs: the visitors wait for its end.
+  client: { lease: '1s' },
   theirs: ({ redis, database }, work) => sell(redis, database, work),
   ours: ({ locks, database }, work) => ourSell(locks, database, work),
   async run(stage) {

@@ -17,7 +17,7 @@ async function withLock(redis: Redis, work: Work) {
 
 // #region ours
 async function withOurLock(locks: RedisLockClient, work: Work) {
-  await locks.using('report', { lease: '1s', renew: true }, work);
+  await locks.using('report', work);
 }
 // #endregion
 
@@ -28,6 +28,8 @@ export default {
   remedy: 'Each lock is a lease. It is renewed while the process lives, and ends soon after the process has died.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/lease.md#what-is-a-lease',
   keys: ['report'],
+  // Short, like theirs: the visitors wait for its end.
+  client: { lease: '1s' },
   theirs: ({ redis }, work) => withLock(redis, work),
   ours: ({ locks }, work) => withOurLock(locks, work),
   async run(stage) {

@@ -19,7 +19,7 @@ async function withLock(redis: Redis, work: Work) {
 
 // #region ours
 async function withOurLock(locks: RedisLockClient, work: Work) {
-  await locks.using('export', { lease: '1s', renew: true }, work);
+  await locks.using('export', work);
 }
 // #endregion
 
@@ -29,6 +29,8 @@ export default {
   remedy: 'The lease is renewed until the work ends. If it is lost all the same, the signal aborts.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/concepts/lease.md#fixed-or-renewed',
   keys: ['export'],
+  // Short, like theirs: the visitors wait for its end.
+  client: { lease: '1s' },
   theirs: ({ redis }, work) => withLock(redis, work),
   ours: ({ locks }, work) => withOurLock(locks, work),
   async run(stage) {
