@@ -201,7 +201,7 @@ export class Timeline {
           ? 'works without its lock'
           : process.job === undefined
             ? (process.outcomes.at(-1) ?? 'idle')
-            : 'waits';
+            : prefix === '' && 'waits';
     return [prefix, state, places.length > 0 && `place ${places[0]}`].filter(Boolean).join(', ');
   }
 

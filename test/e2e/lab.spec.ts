@@ -204,6 +204,12 @@ inBrowser('the simulator, in a browser', (newPage) => {
     await page.getByRole('group', { name: 'Process A' }).getByText('stands still').waitFor();
   });
 
+  it('says of a process that stands still in the queue that it stands still, not that it waits', async () => {
+    const page = await open('queue');
+    for (const action of ['Start A', 'Start B', 'Stop B']) await page.getByRole('button', { name: action }).click();
+    await page.getByRole('group', { name: 'Process B' }).getByText('stands still, place 1', { exact: true }).waitFor();
+  });
+
   it('plays in few large steps where less motion is wanted', async () => {
     const page = await open('queue', { reducedMotion: 'reduce' });
     await press(page, 'Play');
