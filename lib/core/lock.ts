@@ -47,7 +47,8 @@ export interface Lock extends AsyncDisposable {
    * with the same fencing token and without a gap. The lock ends here without being released: `isHeld` is false, `signal` does not abort,
    * `release()` does nothing. A lock that no process adopts is free when its lease ends.
    * Any holder of the ticket can adopt the lock. A ticket works once.
-   * @param lease how long the ticket is valid, from now (default: the lease it was acquired with)
+   * @param lease how long the ticket is valid, from now (default: the lease it was acquired with). Never shorter than the rest of the
+   * present lease.
    * @throws LockLostError when the lock is lost, LockUnavailableError when Redis did not answer (the lock is still held here then),
    * LockConfigurationError when other callers inside it use the same hold (re-entry).
    */

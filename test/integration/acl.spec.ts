@@ -108,7 +108,7 @@ describe('a user that may not subscribe', () => {
   it.each([
     ['one server', {}],
     ['Redisson', { redisson: true }],
-  ])('is told once, and hears of its grants soon after it may: %s', async (_, given) => {
+  ])('says so once, and hears of its grants soon after it may: %s', async (_, given) => {
     const place = await scene(['~*', '&*', '+@all', '-subscribe']);
     const redis = { port: place.port, username: 'locks', password: 'secret' };
     const made = (): RedisLockClient => {
