@@ -1,13 +1,16 @@
 import 'reflect-metadata';
-import type { ExceptionFilter, NestInterceptor, OnModuleInit } from '@nestjs/common';
+import type { ExceptionFilter, NestInterceptor, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Hidden } from '../core/hidden.js';
 import { startFlow } from '../core/lock-flow.js';
 import { metadataKeys } from '../nest/metadata-keys.js';
 import { FlowBoundaryInterceptor } from './flow-boundary.js';
 
-/** Makes each request a flow of its own where Nest runs no global interceptors: at the server itself, in gateways, and for messages of hybrid applications. */
-export class TransportBoundary implements OnModuleInit {
+/**
+ * Makes each request a flow of its own where Nest runs no global interceptors: at the server itself, in gateways, and for messages of hybrid
+ * applications. Frees the port before the shutdown waits for running work.
+ */
+export class TransportBoundary implements OnModuleInit, OnModuleDestroy {
   private readonly host: Hidden<HttpAdapterHost>;
 
   constructor(modules: ModulesContainer, host: HttpAdapterHost, filter: ExceptionFilter) {
@@ -20,8 +23,43 @@ export class TransportBoundary implements OnModuleInit {
 
   onModuleInit(): void {
     // A test module sets the adapter after the providers were made.
-    detachServer(this.host.reveal().httpAdapter as HttpAdapterHost['httpAdapter'] | undefined);
+    detachServer(this.adapter);
   }
+
+  onModuleDestroy(): void {
+    stopListening(this.adapter?.getHttpServer() as HttpServer | undefined);
+  }
+
+  /** Undefined in an application without HTTP. */
+  private get adapter(): HttpAdapterHost['httpAdapter'] | undefined {
+    return this.host.reveal().httpAdapter;
+  }
+}
+
+/** The used part of node:http's server. */
+interface HttpServer {
+  readonly listening?: boolean;
+  close(done?: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+  closeIdleConnections?(): void;
+}
+
+/**
+ * Nest closes its server after the hooks in which the running work ends. Until then the process that takes this one's place on the machine
+ * (`nest start --watch`) would find the port in use. Open connections stay, so running requests get their responses.
+ */
+function stopListening(server: HttpServer | undefined): void {
+  if (!server?.listening) return;
+  let isClosed = false;
+  server.close(() => (isClosed = true));
+  // Nest's own call, which would be an error on a closed server, waits for the end of all connections as before.
+  server.close = (done) => {
+    // Those of requests that have ended since.
+    server.closeIdleConnections?.();
+    if (isClosed) done?.();
+    else if (done) server.once('close', done);
+    return server;
+  };
 }
 
 /** The part of Nest's HTTP adapter that opens the port. */
