@@ -73,6 +73,13 @@ export const connectionRefusals = {
       `The backend of the lock connection '${connection}' cannot be used: another client uses it already. ` +
         'Give each application and each connection one of its own; in Nest: forRootAsync({ useFactory: () => ({ backend: new … }) }).',
     ),
+
+  /** A class with locked methods, or one that injects `RedisLockService`, is of another copy than the module: each has classes of its own. */
+  twoCopies: (ofModule: string, ofClass: string) =>
+    wrong(
+      `Two copies of nestjs-redis-lock are loaded. RedisLockModule is of ${ofModule}, and a class with locks is of ${ofClass}. ` +
+        'Make nestjs-redis-lock a peer dependency of the shared package, and use one version of ioredis and of Nest: pnpm makes a copy for each combination.',
+    ),
 } as const;
 
 /** Log lines as the application starts, one for each connection. `reason` is one of the messages of Redis below. */

@@ -2,6 +2,7 @@ import { Inject } from '@nestjs/common';
 import type { LockConnection } from '../connection/lock.connection.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { connectionToken } from '../connection/redis-lock.tokens.js';
+import { refuseOfOtherCopy } from '../connection/copies.js';
 import { injectionHints } from './method.messages.js';
 import { lockOutermost } from './method-wrapper.js';
 
@@ -39,6 +40,7 @@ export function declareSlot(prototype: object, connection: string): symbol {
       return ofFrozen.get(this);
     },
     set(this: object, value: LockConnection) {
+      refuseOfOtherCopy(value);
       // Not enumerable: hidden from serializers, loggers and test matchers.
       const kept = Reflect.defineProperty(this, slot, { value, writable: true, configurable: true });
       if (!kept) ofFrozen.set(this, value);

@@ -19,6 +19,7 @@ import { located } from '../errors/configuration.js';
 import { FlowBoundaryInterceptor } from '../request/flow-boundary.js';
 import { TransportBoundary } from '../request/transport-boundary.js';
 import { LockConnection } from '../connection/lock.connection.js';
+import { tokensOfOtherCopies } from '../connection/copies.js';
 import { LockExplorer } from './lock.explorer.js';
 import { moduleRefusals } from './module.messages.js';
 import type { RedisLockAsyncOptions, RedisLockModuleOptions } from './redis-lock.options.js';
@@ -40,8 +41,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
         global: isGlobal,
         // Empty: a test's `overrideModule(RedisLockModule)` replaces it with its own module.
         imports: [...(definition.imports ?? []), theClass()],
-        providers: [...(definition.providers ?? []).map(hidingOptions), ...providersOf(name)],
-        exports: [connectionToken(name), getRedisLockToken(name)],
+        providers: [...(definition.providers ?? []).map(hidingOptions), ...providersOf(name), ...tokensOfOtherCopies()],
+        exports: [
+          connectionToken(name),
+          getRedisLockToken(name),
+          ...tokensOfOtherCopies().map(({ provide }) => provide),
+        ],
       }),
     )
     .build();
