@@ -66,6 +66,8 @@ function texts() {
   const html = withoutIndentation(read('index.html').replaceAll(/<!--.*?-->/gs, ''));
   const style = withoutIndentation(read('app.css').replaceAll(/\/\*.*?\*\//gs, ''));
   const script = `${[...modulesOf('app.js')].map(codeOf).join('\n')}\n`;
+  // Two modules must not have one name in common: a browser would refuse the whole script.
+  parse(script, { ecmaVersion: 2023, sourceType: 'module' });
   return { page: { html, style }, script: { script } };
 }
 

@@ -75,7 +75,7 @@ try {
     await board.screenshot({ path: join(target, 'console-light.png') });
     await board.close();
     const page = await open(1100, 'light');
-    await page.getByRole('button', { name: 'order:8412' }).first().click();
+    await page.getByRole('link', { name: 'order:8412' }).first().click();
     await page.locator('#queue li').first().waitFor();
     await sleep(1_200);
     await page.screenshot({ path: join(target, 'console-lock.png') });
@@ -87,7 +87,7 @@ try {
       for (const width of [400, 900, 1440]) {
         const page = await open(width, scheme);
         await page.screenshot({ path: join(target, `${scheme}-${width}.png`), fullPage: true });
-        await page.getByRole('button', { name: 'order:8412' }).first().click();
+        await page.getByRole('link', { name: 'order:8412' }).first().click();
         await page.locator('#queue li').first().waitFor();
         await sleep(1_200);
         await page.screenshot({ path: join(target, `${scheme}-${width}-lock.png`) });

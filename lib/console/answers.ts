@@ -201,6 +201,8 @@ export type Overview = { readonly [List in keyof Lists]: ReadonlyArray<Lists[Lis
   /** Names that callers wait for, and locks held for long, that are not shown. */
   readonly moreContended: number;
   readonly moreLong: number;
+  /** All callers that wait. */
+  readonly waiting: number;
   readonly waits: WaitTree;
   /** How many processes have something to tell, those included that were not read. */
   readonly total: number;

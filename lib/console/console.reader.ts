@@ -103,7 +103,7 @@ export class ConsoleReader {
     const found = (key: string): FindAnswer['names'][number] => ({ key, callers: callers.get(key) ?? 0 });
     const isWhole = held.isWhole && names.length <= shownNames;
     if (names.length > 0) return { text, names: names.slice(0, shownNames).map(found), isWhole, near: [] };
-    const beginning = text.slice(0, Math.max(...[...':/.-_'].map((mark) => text.lastIndexOf(mark))) + 1);
+    const beginning = text.slice(0, Math.max(...[':', '/', '.', '-', '_'].map((mark) => text.lastIndexOf(mark))) + 1);
     const others = shown || beginning === '' ? held : await this.search(beginning);
     const near = nearNames(text, new Set([...others.names, ...known]), mostNear, shown);
     return { text, names: [], isWhole, near: near.map(found) };

@@ -81,6 +81,7 @@ export function overviewOf(picture: Picture, total: number): Overview {
     counts,
     moreContended: counts.contended.count - first.contended.length,
     moreLong: counts.long.count - first.long.length,
+    waiting: sum(seen, ({ waiting }) => waiting),
     waits: waitTree(seen),
     total: Math.max(total, seen.length),
   };

@@ -27,17 +27,17 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
       PAYMENT_MS: '600000',
       OPS_PASSWORD: password,
     };
-    [here, there] = [await SampleProcess.start(env), await SampleProcess.start(env)];
-  });
+    [here, there] = await Promise.all([SampleProcess.start(env), SampleProcess.start(env)]);
+  }, 60_000);
 
   afterAll(async () => {
     for (const process of [here, there]) await process[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   });
 
-  async function open({ url }: SampleProcess = here, options: BrowserContextOptions = {}): Promise<Page> {
+  async function open({ url }: SampleProcess = here, options: BrowserContextOptions = {}, address = ''): Promise<Page> {
     const page = await newPage({ httpCredentials: { username: 'ann', password }, ...options });
-    await page.goto(`${url}/locks`);
+    await page.goto(address === '' ? `${url}/locks` : `${url}/locks/live${address}`);
     await page.locator('#live[data-state=live]').waitFor();
     return page;
   }
@@ -69,7 +69,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     const { lock } = await sale(2);
     const row = rowOf(page, lock);
     await row.getByText('LockedTicketOffice.buy').first().waitFor();
-    await row.getByRole('button', { name: lock }).click();
+    await row.getByRole('link', { name: lock }).click();
     const sheet = page.getByRole('dialog', { name: lock });
     await sheet.locator('#queue li').waitFor();
     const shown = sheet.locator('#holders [data-part=token]');
@@ -94,7 +94,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
   it('says 409 in words when the holder has changed since it was seen', async () => {
     const page = await open();
     const { lock } = await sale(2);
-    await rowOf(page, lock).getByRole('button', { name: lock }).click();
+    await rowOf(page, lock).getByRole('link', { name: lock }).click();
     await page.locator('#holders [data-part=release]').first().click();
     // Another person is faster.
     const token = Number(await page.locator('#release-token').textContent());
@@ -121,7 +121,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
   it('is used by the keyboard alone, and gives the focus back', async () => {
     const page = await open();
     const { lock } = await sale(2);
-    const button = rowOf(page, lock).getByRole('button', { name: lock });
+    const button = rowOf(page, lock).getByRole('link', { name: lock });
     await button.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: lock }).waitFor();
@@ -129,16 +129,17 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     await page.getByRole('dialog', { name: lock }).waitFor({ state: 'hidden' });
     // Answers came in between: the element is still the same.
     await page.waitForResponse(/overview/);
-    await page.locator('#contended-rows button:focus', { hasText: lock }).waitFor();
+    await page.locator('#contended-rows a:focus', { hasText: lock }).waitFor();
   });
 
   it('shows a name with markup and control characters as text', async () => {
     const page = await open();
     const name = '<img src=x onerror=alert(1)>\u202e:1';
-    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.getByLabel('Name of a lock, or its beginning').fill(name);
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('link', { name: 'onerror' }).click();
     const title = page.locator('#lock-name');
-    await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
+    await page.locator('#holders-none', { hasText: 'No lock of this name is held or waited for.' }).waitFor();
     expect(await title.textContent()).toBe(String.raw`<img src=x onerror=alert(1)>\u{202e}:1`);
     expect(await page.locator('img').count()).toBe(0);
   });
@@ -149,8 +150,9 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     const name = `product:${randomUUID()}`;
     await redis.hset(name, '8743c9c0-0795-4907-87fd-6c719a6b4586:47', 1);
     const page = await open(shared);
-    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.getByLabel('Name of a lock, or its beginning').fill(name);
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('link', { name }).click();
     const card = page.getByRole('dialog', { name }).locator('#holders li');
     await card.waitFor();
     expect(await card.locator('[data-part=left]').textContent()).toBe('no end');
@@ -166,7 +168,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     const name = `odd\u202e:${id}`;
     await locks.acquire(name);
     const page = await open();
-    await page.getByLabel('Exact name of a lock').fill(name);
+    await page.getByLabel('Name of a lock, or its beginning').fill(name);
     await page.keyboard.press('Enter');
     await page.locator('#holders [data-part=release]').click();
     await page.getByLabel('Type the name').fill(String.raw`odd\u{202e}:${id}`);
@@ -181,10 +183,149 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     const { lock } = await sale(2);
     await rowOf(page, lock).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThan(1);
-    await page.getByLabel('Exact name of a lock').fill('long'.repeat(250));
+    await page.getByLabel('Name of a lock, or its beginning').fill('long'.repeat(250));
     await page.keyboard.press('Enter');
-    await page.locator('#lock-kind', { hasText: 'Free' }).waitFor();
-    expect(await page.locator('#lock').evaluate((sheet) => sheet.scrollWidth - sheet.clientWidth)).toBeLessThan(1);
+    await page.locator('#list-none', { hasText: 'No lock whose name begins so' }).waitFor();
+    const cut = (sheet: { scrollWidth: number; clientWidth: number }) => sheet.scrollWidth - sheet.clientWidth;
+    expect(await page.locator('#list').evaluate(cut)).toBeLessThan(1);
+    await page.locator('#list-rows a').first().click();
+    await page.locator('#holders-none', { hasText: 'No lock of this name' }).waitFor();
+    expect(await page.locator('#lock').evaluate(cut)).toBeLessThan(1);
+  });
+
+  it('gives the holder of a contended lock the whole width of a phone', async () => {
+    const page = await open(here, { viewport: { width: 390, height: 800 } });
+    const { lock } = await sale(2);
+    const row = rowOf(page, lock);
+    await row.waitFor();
+    const [whole, holder] = [(await row.boundingBox())!, (await row.locator('td.holder').boundingBox())!];
+    expect(holder.width).toBeGreaterThan(0.9 * whole.width);
+  });
+
+  it('isolates names from the text around them, whatever direction they are written in', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    await rowOf(page, lock).waitFor();
+    const isolation = 'getComputedStyle(document.querySelector("#contended-rows th bdi")).unicodeBidi';
+    expect(await page.evaluate(isolation)).toBe('isolate');
+  });
+
+  it('has an address for a lock: a reload shows it again, back closes it, a link opens it elsewhere', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    await rowOf(page, lock).getByRole('link', { name: lock }).click();
+    await page.getByRole('dialog', { name: lock }).waitFor();
+    const address = page.url();
+    expect(address).toContain(`#/lock/${lock}`);
+    await page.reload();
+    await page.getByRole('dialog', { name: lock }).locator('#queue li').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog', { name: lock }).waitFor({ state: 'hidden' });
+    const other = await open(there, {}, new URL(address).hash);
+    await other.getByRole('dialog', { name: lock }).locator('#holders li').waitFor();
+  });
+
+  it('shows what one process holds and waits for, and each lock of it opens', async () => {
+    const page = await open();
+    const { lock } = await sale(3);
+    const row = rowOf(page, lock);
+    await row.locator('.holder').getByRole('link').click();
+    const sheet = page.locator('#process');
+    const held = sheet.locator('[data-part=holds] li', { hasText: lock });
+    await held.getByText('LockedTicketOffice.buy').waitFor();
+    await held.getByText(/waiting/).waitFor();
+    const address = page.url();
+    await held.getByRole('link', { name: lock }).click();
+    await page.getByRole('dialog', { name: lock }).locator('#holders li').waitFor();
+    await page.goto(address);
+    await held.waitFor();
+  });
+
+  it('counts callers, not processes: a queue of seven in two processes', async () => {
+    const page = await open();
+    const { lock } = await sale(8);
+    const row = rowOf(page, lock);
+    await row.getByText('7 callers in 2 processes').waitFor();
+    await row.getByRole('link', { name: lock }).click();
+    await page.locator('#queue-title', { hasText: '7 callers in 2 processes' }).waitFor();
+    await page.getByRole('link', { name: 'How many callers each process has' }).click();
+    await page.locator('#list-rows li').nth(1).waitFor();
+    const callers = await page.locator('#list-rows [data-part=more]').allTextContents();
+    expect(callers.sort()).toEqual(['3 callers', '4 callers']);
+  });
+
+  it('opens each list from its figure', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    await rowOf(page, lock).waitFor();
+    await page.locator('#figure-contended').click();
+    const sheet = page.getByRole('dialog', { name: 'Locks that callers wait for' });
+    await sheet.getByRole('link', { name: lock }).waitFor();
+    await page.keyboard.press('Escape');
+    for (const title of ['Locks that are held for long', 'Lost and forced']) {
+      await page.locator(title === 'Lost and forced' ? '#figure-incidents' : '#figure-long').click();
+      await page.getByRole('dialog', { name: title }).waitFor();
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('finds locks by the beginning of their names, and says that there is none, with names that look like it', async () => {
+    const page = await open();
+    const { lock } = await sale(2);
+    await rowOf(page, lock).waitFor();
+    const search = async (text: string) => {
+      await page.getByLabel('Name of a lock, or its beginning').fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await search(lock.slice(0, -3));
+    await page.getByRole('dialog').getByRole('link', { name: lock }).waitFor();
+    await page.keyboard.press('Escape');
+    await search(`${lock.slice(0, -2)}${lock.at(-1)}${lock.at(-2)}!`);
+    const none = page.locator('#list-none');
+    await none.filter({ hasText: 'No lock whose name begins so is held or waited for. These look like it:' }).waitFor();
+    await page.getByRole('dialog').getByRole('link', { name: lock, exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await search(lock);
+    await page.getByRole('dialog', { name: lock }).locator('#holders li').waitFor();
+  });
+
+  it.each([
+    ['a redirect to a page for signing in', { status: 302, headers: { location: '/login' } }, 'You are signed out.'],
+    ['a page for signing in', { status: 200, contentType: 'text/html', body: '<form>' }, 'You are signed out.'],
+    ['401', { status: 401, json: { statusCode: 401, error: 'Unauthorized' } }, 'You are signed out.'],
+    ['403', { status: 403, json: { statusCode: 403, error: 'Forbidden' } }, 'You may not look at locks any more'],
+    ['429 of a throttler', { status: 429, json: { statusCode: 429 } }, 'The server limits how often you may ask'],
+    [
+      '404',
+      { status: 404, json: { statusCode: 404, error: 'Not Found' } },
+      'The server has no console at this address',
+    ],
+    [
+      '502 of a proxy',
+      { status: 502, contentType: 'text/html', body: '<h1>' },
+      'A proxy answers instead of the server',
+    ],
+    ['500', { status: 500, json: { statusCode: 500 } }, 'The server answers with an error (500).'],
+  ])('tells the end of a session apart: %s', async (_what, answer, text) => {
+    const page = await open();
+    await page.route('**/api/overview*', (route) => route.fulfill(answer));
+    await page.locator('#notice-text', { hasText: text }).waitFor();
+    expect(await page.locator('#sign-in').isVisible()).toBe(text === 'You are signed out.');
+  });
+
+  it('speaks a trouble once: its age changes outside of the alert', async () => {
+    const third = await SampleProcess.start(env);
+    const page = await open(third);
+    await third[Symbol.asyncDispose]();
+    const age = page.locator('#notice-age');
+    await age.filter({ hasText: 'What you see is' }).waitFor();
+    // Counts what a screen reader would speak, from now on.
+    await page.evaluate(
+      'globalThis.spoken = 0; new MutationObserver(() => spoken++).observe(document.querySelector("[role=alert]"), { childList: true, characterData: true, subtree: true })',
+    );
+    const before = await age.textContent();
+    await page.waitForFunction(`document.querySelector('#notice-age').textContent !== ${JSON.stringify(before)}`);
+    expect(await page.evaluate('spoken')).toBe(0);
   });
 
   it.each(['light', 'dark'] as const)('passes the rules of axe, %s', async (colorScheme) => {
@@ -192,7 +333,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     const { lock } = await sale(2);
     await rowOf(page, lock).waitFor();
     expect(await axeViolations(page)).toEqual([]);
-    await rowOf(page, lock).getByRole('button', { name: lock }).click();
+    await rowOf(page, lock).getByRole('link', { name: lock }).click();
     await page.locator('#queue li').first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.locator('#holders [data-part=release]').first().click();

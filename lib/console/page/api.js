@@ -1,17 +1,41 @@
-/** @typedef {import('./overview.js').View} View */
+/** @typedef {import('../answers.js').OverviewAnswer} View */
 /** @typedef {import('../../core/lock-info.js').LockInfo} LockInfo */
 
 /** Milliseconds after which an answer counts as missing. */
 const patience = 8000;
 
-/** An answer that is no success. `code` is a word of the server, or empty when it did not answer. */
+/**
+ * An answer that is no success. `code` is a word of the server, or one of the ends that a proxy or a guard can make:
+ * `away` (no answer), `gateway` (a proxy answers for the server), `signin`, `forbidden`, `throttled`, `gone`, `broken`.
+ */
 export class Refused extends Error {
-  /** @param {number} status 0 without an answer @param {string} code */
-  constructor(status, code) {
+  /** @param {number} status 0 without an answer @param {string} code @param {number} [after] milliseconds to wait, if the server says so */
+  constructor(status, code, after) {
     super(code);
     this.status = status;
     this.code = code;
+    this.after = after;
   }
+}
+
+/** @type {Record<number, string>} */
+const ends = {
+  401: 'signin',
+  403: 'forbidden',
+  404: 'gone',
+  407: 'signin',
+  429: 'throttled',
+  502: 'gateway',
+  503: 'gateway',
+  504: 'gateway',
+};
+
+/** @param {Response} response @param {string | undefined} code */
+function refusalOf({ type, status, ok, headers }, code) {
+  // A redirect is not followed: its only target would be a page for signing in. Such a page instead of data is the same.
+  const end = type === 'opaqueredirect' || ok ? 'signin' : (ends[status] ?? 'broken');
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return new Refused(status, code ?? end, seconds > 0 ? seconds * 1000 : undefined);
 }
 
 /**
@@ -24,20 +48,36 @@ async function ask(path, request = {}) {
   const signal = AbortSignal.timeout(patience);
   /** @type {Response} */
   let response;
+  /** @type {any} */
+  let answer;
   try {
     response = await fetch(path, {
       ...request,
       signal,
       cache: 'no-store',
       credentials: 'same-origin',
-      redirect: 'error',
+      redirect: 'manual',
     });
+    const text = await response.text();
+    answer = parsed(text);
   } catch {
-    throw new Refused(0, '');
+    throw new Refused(0, 'away');
   }
-  const answer = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer;
-  throw new Refused(response.status, typeof answer?.error === 'string' ? answer.error : '');
+  throw refusalOf(
+    response,
+    typeof answer?.error === 'string' && answer.statusCode === undefined ? answer.error : undefined,
+  );
+}
+
+/** @param {string} text @returns {unknown} undefined for what is no object */
+function parsed(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param {Record<string, string | undefined>} fields */
@@ -54,6 +94,27 @@ export async function readOverview(connection) {
 /** @param {string | undefined} connection @param {string} name */
 export async function readLock(connection, name) {
   return /** @type {LockInfo} */ (await ask('api/lock?' + query({ connection, name })));
+}
+
+/** @param {string | undefined} connection @param {string} id a client, a host, or `host:pid` */
+export async function readProcess(connection, id) {
+  return /** @type {import('../answers.js').ProcessAnswer} */ (await ask('api/process?' + query({ connection, id })));
+}
+
+/** @param {string | undefined} connection @param {string} list @param {string} of the lock or the process that it belongs to @param {number} from */
+export async function readList(connection, list, of, from) {
+  const fields = {
+    connection,
+    of: list,
+    from: String(from),
+    [list === 'holds' ? 'id' : 'name']: of === '' ? undefined : of,
+  };
+  return /** @type {import('../answers.js').ListAnswer} */ (await ask('api/list?' + query(fields)));
+}
+
+/** @param {string | undefined} connection @param {string} text */
+export async function findLocks(connection, text) {
+  return /** @type {import('../answers.js').FindAnswer} */ (await ask('api/find?' + query({ connection, text })));
 }
 
 /** @param {{ connection: string | undefined, name: string, typed: string, fencingToken: number | undefined, client: string, reason: string }} release */

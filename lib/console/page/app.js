@@ -1,20 +1,34 @@
 import { readOverview, Refused } from './api.js';
-import { byId, duration, freeze, sync, tick, write, writeOrHide } from './dom.js';
+import { byId, duration, freeze, sync, tick, write } from './dom.js';
+import { ListSheet } from './list.js';
 import { LockSheet } from './lock.js';
 import { showOverview } from './overview.js';
+import { ProcessSheet } from './process.js';
+import { addressOf, routeOf, shownConnection } from './route.js';
+import { guide } from './why.js';
 
 /** @typedef {import('./overview.js').View} View */
 
-/** Milliseconds between an answer and the next question. */
+/** Milliseconds between an answer and the next question, and after a refusal of a guard. */
 const pause = 2000;
+const longPause = 10_000;
+
+/** What each end of a session is called, and what to do. @type {Record<string, [state: string, text: string]>} */
+const endTexts = {
+  away: ['Cut off', 'Cut off from the server.'],
+  gateway: ['Cut off', 'A proxy answers instead of the server: the application does not run, or is not ready.'],
+  signin: ['Signed out', 'You are signed out.'],
+  forbidden: ['Not allowed', 'You may not look at locks any more (403). The guards of this page decide that.'],
+  throttled: ['Slowed down', 'The server limits how often you may ask (429). The page asks less often.'],
+  gone: ['Cut off', 'The server has no console at this address any more (404).'],
+  connection: ['Cut off', 'The server has no connection of this name any more.'],
+};
 
 /** @type {View | undefined} */
 let view;
-/** The connection that was chosen; undefined: the first one. @type {string | undefined} */
-let connection;
 /** `performance.now()` of the last answer. */
 let answeredAt = 0;
-/** @type {{ since: Date, text: string } | undefined} */
+/** @type {{ since: Date, problem: Refused } | undefined} */
 let cutOff;
 let isPaused = false;
 let isAsking = false;
@@ -22,24 +36,25 @@ let isAsking = false;
 let next;
 
 const choice = /** @type {HTMLSelectElement} */ (byId('connection'));
-const sheet = new LockSheet({
-  connection: () => connection,
-  canRelease: () => view?.canRelease ?? false,
-  leaseOf: (token) =>
-    [...(view?.long ?? []), ...(view?.own.holds.first ?? [])].find(({ fencingToken }) => fencingToken === token)?.lease,
+const host = {
+  view: () => view,
+  /** @param {string} text */
   say: (text) => write(byId('said'), text),
-});
+};
+const list = new ListSheet(host);
+/** What an address opens over the board. */
+const sheets = { lock: new LockSheet(host), process: new ProcessSheet(host), list, find: list };
 
 async function refresh() {
   clearTimeout(next);
   if (isAsking) return;
   isAsking = true;
-  const asked = connection;
+  const asked = shownConnection();
   try {
-    const [answer] = await Promise.all([readOverview(asked), sheet.refresh()]);
-    if (asked === connection) answered(answer);
+    const [answer] = await Promise.all([readOverview(asked), opened()?.refresh()]);
+    if (asked === shownConnection()) answered(answer);
   } catch (error) {
-    failed(error instanceof Refused ? error : new Refused(0, ''));
+    failed(error instanceof Refused ? error : new Refused(0, 'broken'));
   }
   isAsking = false;
   showState();
@@ -48,7 +63,10 @@ async function refresh() {
 
 function schedule() {
   clearTimeout(next);
-  if (!isPaused && document.visibilityState === 'visible') next = setTimeout(() => void refresh(), pause);
+  const { code, after } = cutOff?.problem ?? {};
+  const isGuarded = code === 'signin' || code === 'forbidden' || code === 'throttled';
+  const ms = isGuarded ? Math.max(after ?? 0, longPause) : pause;
+  if (!isPaused && document.visibilityState === 'visible') next = setTimeout(() => void refresh(), ms);
 }
 
 /** @param {View} answer */
@@ -66,51 +84,67 @@ function answered(answer) {
     (option, name) => write(option, name),
   );
   choice.value = answer.connection;
-  showOverview(answer, (key) => sheet.open(key));
+  showOverview(answer);
 }
 
 /** @param {Refused} problem */
-function failed({ status }) {
-  const isForbidden = status === 401 || status === 403;
-  const text = isForbidden
-    ? 'You are signed out, or may not look any more. Reload the page.'
-    : 'Cut off from the server.';
-  cutOff ??= { since: new Date(), text };
-  cutOff.text = text;
+function failed(problem) {
+  cutOff ??= { since: new Date(), problem };
+  cutOff.problem = problem;
   freeze();
 }
 
 function showState() {
-  const age = performance.now() - answeredAt;
   const problem = view?.problem;
   const state = cutOff || problem ? 'bad' : isPaused ? 'paused' : 'live';
   byId('live').dataset['state'] = state;
-  const words = { bad: cutOff ? 'Cut off' : 'Redis is away', paused: 'Paused', live: 'Live' };
-  write(byId('live-text'), words[state]);
+  const [end, text] = cutOff ? endOf(cutOff.problem) : ['Redis is away', ''];
+  write(byId('live-text'), { bad: end, paused: 'Paused', live: 'Live' }[state]);
   document.body.classList.toggle('old', cutOff !== undefined);
-  writeOrHide(byId('notice'), noticeOf(problem, age));
+  byId('notice').hidden = state !== 'bad';
+  const why = problem === 'refused' ? 'Redis refuses to show what other processes tell.' : 'Redis does not answer.';
+  // Screen readers speak this text: it changes with the state. The age beside it changes each second.
+  write(byId('notice-text'), state === 'bad' ? text || why : '');
+  write(byId('notice-age'), ageOf(performance.now() - answeredAt));
+  byId('sign-in').hidden = cutOff?.problem.code !== 'signin';
+  guide(byId('notice-next'), !cutOff && problem ? 'redis' : undefined);
 }
 
-/** @param {View['problem']} problem @param {number} age ms of what is shown */
-function noticeOf(problem, age) {
+/** @param {Refused} problem @returns {[state: string, text: string]} */
+function endOf({ code, status }) {
+  return endTexts[code] ?? ['Cut off', 'The server answers with an error (' + status + '). Its log says why.'];
+}
+
+/** @param {number} age ms of what is shown */
+function ageOf(age) {
   if (cutOff) {
-    const since = ' Since ' + cutOff.since.toLocaleTimeString() + '.';
-    return cutOff.text + since + (view ? ' What you see is ' + duration(age) + ' old.' : '');
+    const since = 'Since ' + cutOff.since.toLocaleTimeString() + '.';
+    return since + (view ? ' What you see is ' + duration(age) + ' old.' : '');
   }
-  if (problem === undefined) return '';
-  const known =
-    view?.age === undefined
-      ? 'Only this process is shown.'
-      : 'Other processes are shown as of ' + duration(view.age + age) + ' ago.';
-  const why = problem === 'refused' ? 'Redis refuses to show what other processes tell. ' : 'Redis does not answer. ';
-  return why + known;
+  return view?.age === undefined
+    ? 'Only this process is shown.'
+    : 'Other processes are shown as of ' + duration(view.age + age) + ' ago.';
+}
+
+/** The sheet that the address opens. */
+function opened() {
+  const { place } = routeOf(location.hash);
+  return place === 'board' ? undefined : sheets[place];
+}
+
+function navigate() {
+  const { place, of } = routeOf(location.hash);
+  for (const sheet of new Set(Object.values(sheets))) if (sheet !== opened()) sheet.close();
+  opened()?.open(place, of);
+  if (choice.value !== (shownConnection() ?? view?.connection)) void refresh();
 }
 
 byId('find').addEventListener('submit', (event) => {
   event.preventDefault();
   const { value } = /** @type {HTMLInputElement} */ (byId('name'));
-  if (value !== '') sheet.open(value);
+  if (value !== '') location.hash = addressOf('find', value);
 });
+byId('sign-in').addEventListener('click', () => location.reload());
 byId('pause').addEventListener('click', () => {
   isPaused = !isPaused;
   byId('pause').setAttribute('aria-pressed', String(isPaused));
@@ -119,9 +153,10 @@ byId('pause').addEventListener('click', () => {
   showState();
 });
 choice.addEventListener('change', () => {
-  connection = choice.value;
-  void refresh();
+  const [first] = view?.connections ?? [];
+  location.hash = addressOf('board', '', choice.value === first ? undefined : choice.value);
 });
+window.addEventListener('hashchange', navigate);
 document.addEventListener(
   'visibilitychange',
   () => void (document.visibilityState === 'visible' && !isPaused && refresh()),
@@ -130,4 +165,5 @@ setInterval(() => {
   tick();
   if (cutOff || view?.problem) showState();
 }, 1000);
+navigate();
 void refresh();

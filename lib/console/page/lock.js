@@ -13,7 +13,10 @@ import {
   write,
   writeOrHide,
 } from './dom.js';
-import { callerOf, holderOf, processOf } from './parties.js';
+import { callerOf, holderOf, nameLock, nameProcess, processOf } from './parties.js';
+import { addressOf, shownConnection } from './route.js';
+import { Sheet } from './sheet.js';
+import { causeOf, guide, showCause } from './why.js';
 
 /** @typedef {import('../../core/lock-info.js').LockInfo} LockInfo */
 /** @typedef {LockInfo['holders'][number]} Holder */
@@ -22,47 +25,34 @@ import { callerOf, holderOf, processOf } from './parties.js';
 const most = 100;
 
 /** @type {Record<string, string>} */
-const problems = {
-  unavailable: 'Redis does not answer. What you see is the last answer.',
-  refused: 'Redis refuses the question. The log of the server says why.',
-  busy: 'Too many locks are looked at at once. The next try is under way.',
-  name: 'This is not a name that a lock can have.',
-  ambiguous: 'Several locks are shown by this name. Enter the whole name.',
-};
-
-/** @type {Record<string, string>} */
 const refusals = {
   changed: 'The holder has changed. Nothing was released: look again.',
   origin: 'The server refused the request, because it does not seem to come from this page.',
   actor: 'The server does not know who you are. Nothing was released.',
   reason: 'The reason is missing, or too long.',
+  signin: 'You are signed out. Nothing was released: reload the page.',
+  forbidden: 'You may not release locks.',
+  throttled: 'The server limits how often you may ask. Nothing was released.',
 };
 
 /** @param {Pick<Holder, 'client' | 'fencingToken'>} holder */
 const idOf = ({ client, fencingToken }) => client + ' ' + fencingToken;
 
 /** The sheet with one lock, and the form that releases it. */
-export class LockSheet {
-  /** @param {{ connection: () => string | undefined, canRelease: () => boolean, leaseOf: (token: number | undefined) => number | undefined, say: (text: string) => void }} host */
+export class LockSheet extends Sheet {
+  /** @param {import('./sheet.js').Host} host */
   constructor(host) {
-    this.host = host;
-    /** @type {string | undefined} */
-    this.name = undefined;
+    super('lock', host);
     /** Longest lease that was seen of each grant: what a full bar is. @type {Map<string, number>} */
     this.leases = new Map();
     /** @type {Holder | undefined} */
     this.condemned = undefined;
-    this.sheet = /** @type {HTMLDialogElement} */ (byId('lock'));
-    this.box = /** @type {HTMLDialogElement} */ (byId('release'));
+    this.form = /** @type {HTMLDialogElement} */ (byId('release'));
     this.typed = /** @type {HTMLInputElement} */ (byId('typed'));
     this.reason = /** @type {HTMLInputElement} */ (byId('reason'));
     this.submit = /** @type {HTMLButtonElement} */ (byId('release-submit'));
-    byId('lock-close').addEventListener('click', () => this.sheet.close());
-    this.sheet.addEventListener('click', (event) => {
-      if (event.target === this.sheet) this.sheet.close();
-    });
-    this.sheet.addEventListener('close', () => (this.name = undefined));
-    byId('release-cancel').addEventListener('click', () => this.box.close());
+    guide(byId('release-next'), 'force');
+    byId('release-cancel').addEventListener('click', () => this.form.close());
     byId('release-form').addEventListener('submit', (event) => {
       event.preventDefault();
       void this.release();
@@ -70,47 +60,37 @@ export class LockSheet {
     for (const input of [this.typed, this.reason]) input.addEventListener('input', () => this.check());
   }
 
-  /** @param {string} name */
-  open(name) {
-    this.name = name;
+  /** @override */
+  begin() {
+    super.begin();
+    this.form.close();
     this.leases.clear();
-    write(byId('lock-name'), name);
-    this.show({ key: name, kind: undefined, limit: undefined, holders: [], waiters: [] });
+    write(byId('lock-name'), this.of ?? '');
+    this.show({ key: this.of ?? '', kind: undefined, limit: undefined, holders: [], waiters: [] });
     write(byId('lock-kind'), 'Asking …');
-    this.sheet.showModal();
-    void this.refresh();
+    for (const id of ['holders-none', 'queue-none']) byId(id).hidden = true;
   }
 
-  get isOpen() {
-    return this.name !== undefined;
-  }
-
-  async refresh() {
-    const { name } = this;
-    if (name === undefined) return;
-    try {
-      const info = await readLock(this.host.connection(), name);
-      if (this.name !== name) return;
-      writeOrHide(byId('lock-notice'), '');
-      this.show(info);
-    } catch (error) {
-      const code = error instanceof Refused ? error.code : '';
-      writeOrHide(
-        byId('lock-notice'),
-        problems[code] ?? 'The server does not answer. What you see is the last answer.',
-      );
-    }
+  /** @override @param {string} name */
+  async read(name) {
+    const info = await readLock(shownConnection(), name);
+    return () => this.show(info);
   }
 
   /** @param {LockInfo} info */
-  show({ kind, limit, holders, waiters }) {
+  show(info) {
+    const { kind, limit, holders, waiters } = info;
     const kinds = {
       exclusive: 'Exclusive lock',
       shared: 'Shared by readers',
       permits: 'Permits, ' + limit + ' in all',
     };
-    write(byId('lock-kind'), kind === undefined ? 'Free' : kinds[kind]);
-    byId('holders-none').hidden = holders.length > 0;
+    write(byId('lock-kind'), kind === undefined ? 'Not held' : kinds[kind]);
+    showCause(byId('lock-cause'), causeOf(info, this.host.view()), nameLock);
+    guide(part(byId('lock-cause'), 'next'), 'stuck');
+    const isUnknown = holders.length === 0 && waiters.length === 0;
+    const none = isUnknown ? 'No one. No lock of this name is held or waited for.' : 'No one.';
+    writeOrHide(byId('holders-none'), holders.length === 0 ? none : '');
     sync(
       byId('holders'),
       holders,
@@ -123,7 +103,7 @@ export class LockSheet {
       (card, holder) => this.showHolder(card, holder),
     );
     this.holders = holders;
-    write(byId('queue-title'), waiters.length > 0 ? 'Queue, ' + waiters.length.toLocaleString('en') : 'Queue');
+    this.showQueueTitle(info);
     byId('queue-none').hidden = waiters.length > 0;
     sync(
       byId('queue'),
@@ -133,7 +113,7 @@ export class LockSheet {
       (row, waiter, index) => {
         write(part(row, 'place'), String(index + 1));
         write(part(row, 'who'), callerOf(waiter));
-        write(part(row, 'where'), processOf(waiter));
+        nameProcess(row, waiter);
         const wanted = waiter.kind === 'permits' ? counted(waiter.permits, 'permit') : waiter.kind;
         writeOrHide(part(row, 'kind'), waiter.kind === 'exclusive' ? '' : wanted);
         part(row, 'unreachable').hidden = waiter.reachable;
@@ -143,12 +123,24 @@ export class LockSheet {
     writeOrHide(byId('queue-more'), waiters.length > most ? counted(waiters.length - most, 'more') : '');
   }
 
+  /** In Redis the callers of one process are one waiter; each process tells how many it has. @param {LockInfo} info */
+  showQueueTitle({ key, waiters }) {
+    const told = this.host.view()?.contended.find((lock) => lock.key === key);
+    const callers = Math.max(told?.callers ?? 0, waiters.length);
+    const processes = Math.max(told?.processes ?? 0, new Set(waiters.map(({ client }) => client)).size);
+    const where = processes > 1 ? ' in ' + processes.toLocaleString('en') + ' processes' : '';
+    write(byId('queue-title'), callers > 0 ? 'Queue, ' + counted(callers, 'caller') + where : 'Queue');
+    const all = byId('queue-all');
+    all.hidden = processes < 2;
+    all.setAttribute('href', addressOf('list', 'waiters/' + key));
+  }
+
   /** @param {HTMLElement} card @param {Holder} holder */
   showHolder(card, holder) {
     const { fencingToken, leaseLeft, state, permits, trace } = holder;
     const id = (card.dataset['holder'] = idOf(holder));
     write(part(card, 'who'), holderOf(holder));
-    write(part(card, 'where'), processOf(holder));
+    nameProcess(card, holder);
     const states = { held: '', provisional: 'not confirmed yet', kept: 'kept by minHold' };
     writeOrHide(part(card, 'state'), states[state]);
     part(card, 'held-fact').hidden = holder.heldFor === undefined;
@@ -156,7 +148,7 @@ export class LockSheet {
     // Redis has the end of a lease only. Its length: as the holder told it, else the most that was seen.
     // Null stands for no end: JSON has no Infinity.
     const rest = /** @type {number | null} */ (leaseLeft) ?? Number.POSITIVE_INFINITY;
-    const seen = Math.max(this.leases.get(id) ?? this.host.leaseOf(fencingToken) ?? 0, rest);
+    const seen = Math.max(this.leases.get(id) ?? this.leaseOf(fencingToken) ?? 0, rest);
     this.leases.set(id, seen);
     const since = performance.now();
     run(part(card, 'left'), () => {
@@ -171,48 +163,54 @@ export class LockSheet {
     write(part(card, 'permits'), String(permits));
     part(card, 'trace-fact').hidden = trace === undefined;
     write(part(card, 'trace'), trace ?? '');
-    part(card, 'release').hidden = !this.host.canRelease() || (fencingToken ?? 1) <= 0;
+    part(card, 'release').hidden = !this.host.view()?.canRelease || (fencingToken ?? 1) <= 0;
+  }
+
+  /** Its length as the holder told it. @param {number | undefined} token */
+  leaseOf(token) {
+    const { long = [], own } = this.host.view() ?? {};
+    return [...long, ...(own?.holds.first ?? [])].find(({ fencingToken }) => fencingToken === token)?.lease;
   }
 
   /** Asks before it releases. @param {string | undefined} id */
   condemn(id) {
     const holder = this.holders?.find((one) => idOf(one) === id);
-    if (!holder || this.name === undefined) return;
+    if (!holder || this.of === undefined) return;
     this.condemned = holder;
-    write(byId('release-name'), this.name);
+    write(byId('release-name'), this.of);
     write(byId('release-holder'), holderOf(holder) + ', ' + processOf(holder));
     write(byId('release-token'), holder.fencingToken === undefined ? 'none' : String(holder.fencingToken));
     writeOrHide(byId('release-notice'), '');
     this.typed.value = '';
     this.reason.value = '';
     this.check();
-    this.box.showModal();
+    this.form.showModal();
     this.typed.focus();
   }
 
   check() {
     // Control characters cannot be typed: as they are shown, they can.
-    const isTyped = this.name !== undefined && visible(this.typed.value) === visible(this.name);
+    const isTyped = this.of !== undefined && visible(this.typed.value) === visible(this.of);
     this.submit.disabled = !isTyped || this.reason.value.trim() === '';
   }
 
   async release() {
-    const { name, condemned } = this;
+    const { of: name, condemned } = this;
     if (name === undefined || !condemned) return;
     this.submit.disabled = true;
     const { fencingToken, client } = condemned;
     const reason = this.reason.value;
     try {
-      await sendRelease({ connection: this.host.connection(), name, typed: name, fencingToken, client, reason });
-      this.box.close();
+      await sendRelease({ connection: shownConnection(), name, typed: name, fencingToken, client, reason });
+      this.form.close();
       this.host.say('The lock was released.');
     } catch (error) {
       const { status, code } = error instanceof Refused ? error : { status: 0, code: '' };
-      const other =
-        status === 401 || status === 403
-          ? 'You may not release locks.'
-          : 'It is not known whether it worked: look again.';
-      writeOrHide(byId('release-notice'), refusals[code] ?? problems[code] ?? other);
+      const isRefused = status >= 400 && status < 500;
+      const other = isRefused
+        ? 'The server refused the release (' + status + '). Nothing was released.'
+        : 'It is not known whether it worked: look again.';
+      writeOrHide(byId('release-notice'), refusals[code] ?? other);
       this.check();
     }
     await this.refresh();

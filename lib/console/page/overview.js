@@ -1,74 +1,48 @@
-import {
-  byId,
-  counted,
-  duration,
-  fill,
-  fromTemplate,
-  part,
-  run,
-  runTime,
-  sync,
-  visible,
-  write,
-  writeOrHide,
-} from './dom.js';
-import { callerOf, holderOf, processOf } from './parties.js';
+import { byId, counted, duration, fill, fromTemplate, part, run, runTime, sync, write, writeOrHide } from './dom.js';
+import { callerOf, holderOf, nameLock, nameProcess, processOf, reasonOf } from './parties.js';
+import { addressOf } from './route.js';
+import { guide } from './why.js';
 
 /** @typedef {import('../answers.js').OverviewAnswer} View */
 /** @typedef {View['contended'][number]} Contended */
 /** @typedef {import('../wait-tree.js').WaitedLock} WaitedLock */
 
-/**
- * A copy of a template whose button opens the lock.
- * @param {string} template
- * @param {(key: string) => void} open
- */
-function opening(template, open) {
-  const element = fromTemplate(template);
-  const button = part(element, 'key');
-  button.addEventListener('click', () => open(button.dataset['key'] ?? ''));
-  return element;
-}
-
-/** @param {HTMLElement} element @param {string} key */
-function nameLock(element, key) {
-  const button = part(element, 'key');
-  button.dataset['key'] = key;
-  button.title = visible(key);
-  write(button, key);
-}
-
-/** @param {View} view @param {(key: string) => void} open opens a lock by its name */
-export function showOverview(view, open) {
+/** @param {View} view */
+export function showOverview(view) {
   showFigures(view);
-  document.title = view.contended.length > 0 ? '(' + view.contended.length + ') Locks' : 'Locks';
-  showContended(view, open);
-  showWaits(view, open);
-  showLong(view, open);
+  document.title = view.counts.contended.count > 0 ? '(' + figureOf(view.counts.contended) + ') Locks' : 'Locks';
+  showContended(view);
+  showWaits(view);
+  showLong(view);
   showHot(view);
-  showLeaders(view, open);
-  showIncidents(view, open);
+  showLeaders(view);
+  showIncidents(view);
   showFindings(view);
-  showProcesses(view, open);
+  showProcesses(view);
 }
+
+/** @param {string} id */
+const cellOf = (id) => /** @type {HTMLElement} */ (byId(id).closest('div'));
+
+/** @param {{ count: number, atMost: number }} count exact, or only the least that it can be */
+const figureOf = ({ count, atMost }) => count.toLocaleString('en') + (atMost > count ? '+' : '');
 
 /** @param {View} view */
-function showFigures({ processes, contended, moreContended, long, moreLong, incidents }) {
-  const waiting = processes.reduce((sum, process) => sum + process.waiting, 0);
+function showFigures({ counts, contended, waiting }) {
   write(byId('figure-waiting'), waiting.toLocaleString('en'));
-  write(byId('figure-contended'), (contended.length + moreContended).toLocaleString('en'));
-  write(byId('figure-long'), (long.length + moreLong).toLocaleString('en'));
-  write(byId('figure-incidents'), incidents.length.toLocaleString('en'));
+  write(byId('figure-contended'), figureOf(counts.contended));
+  write(byId('figure-long'), figureOf(counts.long));
+  write(byId('figure-incidents'), figureOf(counts.incidents));
   const longest = byId('figure-longest');
   if (contended[0]) runTime(longest, contended[0].longest);
   else run(longest, () => write(longest, '–'));
-  byId('figure-waiting').parentElement?.classList.toggle('amber', waiting > 0);
-  longest.parentElement?.classList.toggle('amber', contended.length > 0);
-  byId('figure-incidents').parentElement?.classList.toggle('red', incidents.length > 0);
+  cellOf('figure-waiting').classList.toggle('amber', waiting > 0);
+  cellOf('figure-longest').classList.toggle('amber', contended.length > 0);
+  cellOf('figure-incidents').classList.toggle('red', counts.incidents.count > 0);
 }
 
-/** @param {View} view @param {(key: string) => void} open */
-function showContended({ contended, moreContended }, open) {
+/** @param {View} view */
+function showContended({ contended, moreContended }) {
   byId('contended-empty').hidden = contended.length > 0;
   byId('contended-table').hidden = contended.length === 0;
   const longest = contended[0]?.longest ?? 1;
@@ -76,19 +50,23 @@ function showContended({ contended, moreContended }, open) {
     byId('contended-rows'),
     contended,
     ({ key }) => key,
-    () => opening('contended-row', open),
+    () => fromTemplate('contended-row'),
     (row, lock) => {
-      const { key, kind, holder, callers } = lock;
+      const { key, kind, holder, callers, processes } = lock;
       nameLock(row, key);
       writeOrHide(part(row, 'kind'), kind === undefined || kind === 'exclusive' ? '' : kind);
       write(part(row, 'who'), holder ? holderOf(holder) : 'not known yet');
-      write(part(row, 'where'), holder ? processOf(holder) : '');
+      part(row, 'process').hidden = !holder;
+      if (holder) nameProcess(row, holder);
       part(row, 'held').hidden = holder?.heldFor === undefined;
       if (holder?.heldFor !== undefined) runTime(part(row, 'held'), holder.heldFor, 1, 'for ');
       showChips(part(row, 'chips'), lock);
       runTime(part(row, 'longest'), lock.longest);
       fill(part(row, 'gauge'), lock.longest / longest);
-      part(row, 'chips').setAttribute('aria-label', counted(callers, 'caller') + ' waiting');
+      write(
+        part(row, 'callers'),
+        counted(callers, 'caller') + (processes > 1 ? ' in ' + processes.toLocaleString('en') + ' processes' : ''),
+      );
     },
   );
   writeOrHide(
@@ -98,29 +76,31 @@ function showContended({ contended, moreContended }, open) {
 }
 
 /** @param {HTMLElement} list @param {Contended} lock */
-function showChips(list, { waiters, processes }) {
-  /** @type {{ id: string, place: string, text: string }[]} */
-  const chips = waiters.map((waiter, index) => ({
-    id: waiter.client,
-    place: String(index + 1),
-    text: processOf(waiter) + (waiter.callers > 1 ? ' × ' + waiter.callers : ''),
-  }));
-  const more = processes - waiters.length;
-  if (more > 0) chips.push({ id: 'more', place: '', text: counted(more, 'more process', 'more processes') });
+function showChips(list, { key, waiters, processes }) {
   sync(
     list,
-    chips,
-    ({ id }) => id,
+    [...waiters, undefined],
+    (waiter) => waiter?.client ?? '',
     () => fromTemplate('chip'),
-    (chip, { place, text }) => {
-      writeOrHide(part(chip, 'place'), place);
-      write(part(chip, 'text'), text);
+    (chip, waiter, index) => {
+      if (waiter) {
+        write(part(chip, 'place'), String(index + 1));
+        nameProcess(chip, waiter);
+        writeOrHide(part(chip, 'times'), waiter.callers > 1 ? '× ' + waiter.callers.toLocaleString('en') : '');
+        return;
+      }
+      const more = processes - waiters.length;
+      chip.hidden = more <= 0;
+      part(chip, 'place').hidden = true;
+      part(chip, 'times').hidden = true;
+      part(chip, 'process').setAttribute('href', addressOf('list', 'waiters/' + key));
+      write(part(chip, 'where'), counted(more, 'more process', 'more processes'));
     },
   );
 }
 
-/** @param {View} view @param {(key: string) => void} open */
-function showWaits({ waits: { roots, deadlocks } }, open) {
+/** @param {View} view */
+function showWaits({ waits: { roots, deadlocks } }) {
   // A queue at one lock is in the table. Here stands what the table cannot show.
   const chains = roots.filter(
     ({ isDeadlock, waiters }) => isDeadlock || waiters.some(({ blocks }) => blocks.length > 0),
@@ -133,16 +113,17 @@ function showWaits({ waits: { roots, deadlocks } }, open) {
         ': each caller holds what the next one waits for. It ends when a wait ends, or by force.'
       : 'Callers that hold a lock while they wait for another one, and who waits for those.';
   write(byId('waits-hint'), hint);
-  showLocks(byId('waits-roots'), chains, open);
+  guide(byId('waits-next'), 'stuck');
+  showLocks(byId('waits-roots'), chains);
 }
 
-/** @param {HTMLElement} list @param {readonly WaitedLock[]} locks @param {(key: string) => void} open */
-function showLocks(list, locks, open) {
+/** @param {HTMLElement} list @param {readonly WaitedLock[]} locks */
+function showLocks(list, locks) {
   sync(
     list,
     locks,
     ({ key }) => key,
-    () => opening('tree-lock', open),
+    () => fromTemplate('tree-lock'),
     (item, { key, holder, isDeadlock, isRepeated, waiters, moreWaiters }) => {
       nameLock(item, key);
       item.classList.toggle('red', isDeadlock);
@@ -167,29 +148,31 @@ function showLocks(list, locks, open) {
         (waiterItem, waiter) => {
           const { callers, longest, blocks } = waiter;
           write(part(waiterItem, 'who'), callerOf(waiter));
-          write(part(waiterItem, 'where'), processOf(waiter) + (callers > 1 ? ', ' + counted(callers, 'caller') : ''));
+          nameProcess(waiterItem, waiter);
+          write(part(waiterItem, 'callers'), callers > 1 ? counted(callers, 'caller') : '');
           runTime(part(waiterItem, 'longest'), longest, 1, 'waits ');
           part(waiterItem, 'blocks').hidden = blocks.length === 0;
-          showLocks(part(waiterItem, 'blocks'), blocks, open);
+          showLocks(part(waiterItem, 'blocks'), blocks);
         },
       );
     },
   );
 }
 
-/** @param {View} view @param {(key: string) => void} open */
-function showLong({ long, moreLong }, open) {
+/** @param {View} view */
+function showLong({ long, moreLong }) {
   byId('long-none').hidden = long.length > 0;
+  guide(byId('long-next'), long.length > 0 ? 'stuck' : undefined);
   byId('long-table').hidden = long.length === 0;
   sync(
     byId('long-rows'),
     long,
     ({ key, fencingToken }) => fencingToken + ' ' + key,
-    () => opening('long-row', open),
+    () => fromTemplate('long-row'),
     (row, lock) => {
       nameLock(row, lock.key);
       write(part(row, 'who'), callerOf(lock));
-      write(part(row, 'where'), processOf(lock));
+      nameProcess(row, lock);
       runTime(part(row, 'held'), lock.heldFor);
       const { maxHold, lease } = lock;
       write(part(row, 'of'), maxHold === undefined ? 'lease ' + duration(lease) : 'of at most ' + duration(maxHold));
@@ -219,14 +202,14 @@ function showHot({ hot }) {
   );
 }
 
-/** @param {View} view @param {(key: string) => void} open */
-function showLeaders({ leaders }, open) {
+/** @param {View} view */
+function showLeaders({ leaders }) {
   byId('leaders').hidden = leaders.length === 0;
   sync(
     byId('leaders-rows'),
     leaders,
     ({ key, fencingToken }) => fencingToken + ' ' + key,
-    () => opening('leader-row', open),
+    () => fromTemplate('leader-row'),
     (row, leader) => {
       nameLock(row, leader.key);
       write(part(row, 'who'), (leader.method === undefined ? '' : leader.method + ', ') + processOf(leader));
@@ -235,28 +218,19 @@ function showLeaders({ leaders }, open) {
   );
 }
 
-/** @type {Record<string, string>} */
-const reasons = {
-  expired: 'lease expired',
-  revoked: 'revoked',
-  'max-hold': 'held longer than maxHold',
-  shutdown: 'cut off by a shutdown',
-  adopted: 'adopted elsewhere',
-};
-
-/** @param {View} view @param {(key: string) => void} open */
-function showIncidents({ incidents }, open) {
+/** @param {View} view */
+function showIncidents({ incidents }) {
   byId('incidents-none').hidden = incidents.length > 0;
+  guide(byId('incidents-next'), incidents.length > 0 ? 'lost' : undefined);
   sync(
     byId('incidents-rows'),
     incidents,
     ({ type, key, fencingToken }) => [type, fencingToken, key].join(' '),
-    () => opening('incident-row', open),
+    () => fromTemplate('incident-row'),
     (row, incident) => {
       const isForced = incident.type === 'forced';
       row.classList.toggle('forced', isForced);
-      const what = isForced ? 'Released by force' : 'Lost: ' + (reasons[incident.lost ?? ''] ?? incident.lost);
-      write(part(row, 'what'), what);
+      write(part(row, 'what'), reasonOf(incident));
       runTime(part(row, 'ago'), incident.ago);
       nameLock(row, incident.key);
       write(part(row, 'who'), callerOf(incident) + ', ' + processOf(incident));
@@ -278,21 +252,17 @@ function showFindings({ findings }) {
     (row, { code, message, remark = false, processes }) => {
       row.classList.toggle('remark', remark);
       write(part(row, 'code'), code.replace('LOCK_DOCTOR_', ''));
+      guide(part(row, 'code'), 'doctor', '#' + code.toLowerCase());
       write(part(row, 'message'), message);
       writeOrHide(part(row, 'count'), processes > 1 ? 'in ' + counted(processes, 'process', 'processes') : '');
     },
   );
 }
 
-/** @param {View} view @param {(key: string) => void} open */
-function showProcesses({ processes, total, own }, open) {
+/** @param {View} view */
+function showProcesses({ processes, total, own }) {
   const quiet = 'A process tells nothing while it has no waits, no long holds and no losses.';
-  const more =
-    total > processes.length ? ' ' + counted(total - processes.length, 'more process', 'more processes') + '.' : '';
-  write(
-    byId('processes-hint'),
-    (own.tells ? quiet : 'This process tells the others nothing (option activity).') + more,
-  );
+  write(byId('processes-hint'), own.tells ? quiet : 'This process tells the others nothing (option activity).');
   sync(
     byId('processes-rows'),
     processes,
@@ -300,7 +270,7 @@ function showProcesses({ processes, total, own }, open) {
     () => fromTemplate('process-row'),
     (row, process) => {
       const isOwn = process.client === own.client && process.pid === own.pid;
-      write(part(row, 'name'), processOf(process));
+      nameProcess(row, process);
       part(row, 'own').hidden = !isOwn;
       write(part(row, 'held'), process.held.toLocaleString('en'));
       write(part(row, 'waiting'), process.waiting.toLocaleString('en'));
@@ -308,18 +278,6 @@ function showProcesses({ processes, total, own }, open) {
       else runTime(part(row, 'age'), process.age);
     },
   );
-  const { first, more: moreHolds } = own.holds;
-  byId('own').hidden = first.length === 0;
-  sync(
-    byId('own-rows'),
-    first,
-    ({ key, fencingToken }) => fencingToken + ' ' + key,
-    () => opening('own-row', open),
-    (row, held) => {
-      nameLock(row, held.key);
-      write(part(row, 'who'), callerOf(held));
-      runTime(part(row, 'held'), held.heldFor, 1, 'for ');
-    },
-  );
-  writeOrHide(byId('own-more'), moreHolds > 0 ? counted(moreHolds, 'more') : '');
+  const left = total - processes.length;
+  writeOrHide(byId('processes-more'), left > 0 ? counted(left, 'more process', 'more processes') : '');
 }
