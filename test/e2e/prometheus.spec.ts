@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { RedisLockService } from 'nestjs-redis-lock';
+import { lockName, RedisLockService } from 'nestjs-redis-lock';
 import { AppModule } from '../../sample/src/app.module.js';
 import { readSettings } from '../../sample/src/settings.js';
 import { alertQueries, dashboardQueries, variableQueries } from '../support/prometheus-rules.js';
@@ -96,6 +96,22 @@ if (!hasPrometheus) console.warn('SKIPPED: a Prometheus that scrapes the sample 
     expect(all.map(({ name }) => `alert ${name}`)).toEqual(alertQueries().map(({ where }) => where));
     expect(all.filter(({ health }) => health !== 'ok').map(({ name, lastError }) => [name, lastError])).toEqual([]);
     expect(await revoked()).toEqual([expect.objectContaining({ job: 'sale', redis_lock_name: 'event:#{eventId}' })]);
+  });
+
+  it('gets no e-mail address of 250 names, and a series of its own for a name without values that comes last', async () => {
+    const locks = here.get(RedisLockService);
+    for (let index = 0; index < 250; index++) {
+      const email = `person${index}@example.com`;
+      await locks.using(index % 2 === 0 ? lockName`customer:${email}` : `raw:${email}`, () => undefined);
+    }
+    await locks.using(lockName`payments:settle`, () => undefined);
+    const holds = (name: string) => prometheus.query(`redis_lock_hold_time_seconds_count{redis_lock_name="${name}"}`);
+    while ((await holds('payments:settle')).length === 0);
+    for (const name of ['customer:*', '*'])
+      expect(Number((await holds(name))[0]!.value[1])).toBeGreaterThanOrEqual(125);
+    const all = await prometheus.query('{__name__=~"redis_lock_.+"}');
+    expect(all.length).toBeGreaterThan(100);
+    expect(all.filter(({ metric }) => /@|person/.test(JSON.stringify(metric)))).toEqual([]);
   });
 
   it('is given metrics in which promtool finds no mistake', async () => {
