@@ -108,6 +108,15 @@ describe('the dashboard and the alerts of ops/', () => {
     const docs = readFileSync(new URL('../../../docs/operate/observability.md', import.meta.url), 'utf8');
     expect(names.filter((name) => !docs.includes(`\n### ${name}\n`))).toEqual([]);
   });
+
+  it('stand in the runbook by their names, each with a link to what it means', () => {
+    const runbook = readFileSync(new URL('../../../docs/operate/runbook.md', import.meta.url), 'utf8');
+    const links = alertQueries().map(({ where }) => {
+      const name = where.replace('alert ', '');
+      return `[${name}](observability.md#${name.toLowerCase()})`;
+    });
+    expect(links.filter((link) => !runbook.includes(link))).toEqual([]);
+  });
 });
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
