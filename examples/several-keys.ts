@@ -23,6 +23,16 @@ export class Accounts {
   }
   // #endregion
 
+  // #region steps
+  /** Runs the work inside the locks of any number of names. */
+  async usingAll<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    const inOrder = [...new Set(names)].toSorted();
+    const step = (from: number): Promise<T> =>
+      from >= inOrder.length ? work() : this.locks.using(inOrder.slice(from, from + 250), () => step(from + 250));
+    return step(0);
+  }
+  // #endregion
+
   // #region service
   async audit(): Promise<number> {
     await using lock = await this.locks.acquire(['account:7', 'account:9'], { wait: '2s' });

@@ -4,8 +4,8 @@ import { inputRefusals } from './refusals.js';
 /** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */
 export type LockKey = string | readonly string[];
 
-/** Most names of one lock: they travel to the backend in one command. */
-export const mostNames = 64;
+/** Most names of one lock: they are renewed by one command. */
+export const mostNames = 250;
 
 /**
  * The names of a list, without duplicates, in the one order in which all processes take them.

@@ -256,7 +256,9 @@ export const inputRefusals = {
 
   /** More names than one lock takes. */
   tooManyNames: (names: number, allowed: number) =>
-    wrong(`key: ${names} lock names given, ${allowed} are allowed. Lock something that stands for all of them.`),
+    wrong(
+      `key: ${names} lock names given, ${allowed} are allowed. Lock something that stands for all of them, or take them in steps: https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/how-to/several-keys.md#more-names-than-one-call-takes`,
+    ),
 
   /** A value that is no object in place of options. */
   noObject: (what: string, given: unknown) =>

@@ -19,7 +19,7 @@ export interface TicketContent extends LockDemand {
 const header = 'lock-ticket:';
 const version = '1:';
 /** Characters: more than all names and claims at their longest need. */
-const longestTicket = 700_000;
+const longestTicket = 2_800_000;
 /** Characters: more than a claim with the longest label, host and method has. */
 const longestClaim = 1_200;
 

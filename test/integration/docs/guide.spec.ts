@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger, type ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import Database from 'libsql';
-import { RedisLockService } from 'nestjs-redis-lock';
+import { currentLock, RedisLockService } from 'nestjs-redis-lock';
 import { createLockClient } from 'nestjs-redis-lock/client';
 import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { Search } from '../../../examples/calls.js';
@@ -86,6 +86,24 @@ describe("the guide's examples", () => {
     expect([seven.balance, nine.balance]).toEqual([11, 9]);
     expect(await one.get(Accounts).close(['9', '7'])).toBe('closed 2 under account:7, account:9');
     expect(await one.get(Accounts).audit()).toBeGreaterThan(0);
+  });
+
+  it('several-keys.ts: more names than one call takes are taken in steps, in any order, without a deadlock', async () => {
+    await using one = await start({ providers: [Accounts] });
+    await using other = await start({ providers: [Accounts] }, one.bed);
+    const names = Array.from({ length: 600 }, (_, index) => `account:${index}`);
+    let inside = 0;
+    const work = async (): Promise<number> => {
+      expect(++inside).toBe(1);
+      await one.bed.sleep('1s');
+      expect(currentLock()!.isHeld).toBe(true);
+      return --inside;
+    };
+    const calls = [one, other, one].map((app, index) =>
+      app.get(Accounts).usingAll(index === 1 ? names.toReversed() : names, work),
+    );
+    expect(await one.bed.until(Promise.all(calls))).toEqual([0, 0, 0]);
+    expect(await one.get(Accounts).usingAll([], async () => 'worked')).toBe('worked');
   });
 
   it('reports.ts: readers read side by side, and wait for the writer', async () => {

@@ -222,7 +222,7 @@ describe('a ticket', () => {
     const client = `${'r'.repeat(22)}.${'h'.repeat(63)}.4194304`;
     const claim = newClaimId(client, Number.MAX_SAFE_INTEGER, callerSuffix('m'.repeat(200), '日'.repeat(100)));
     // JSON writes six characters for one byte of such a name.
-    const holds = Array.from({ length: 64 }, (_, index) => {
+    const holds = Array.from({ length: 250 }, (_, index) => {
       return { name: String(index).padStart(1_024, '\u0001'), claim, fencingToken: Number.MAX_SAFE_INTEGER };
     });
     const longest: TicketContent = { ...content, holds };
@@ -253,8 +253,8 @@ describe('a ticket', () => {
         [7, 'c:0', 1],
         ['x'.repeat(1025), 'c:0', 1],
       ].map((part) => made(['exclusive', 1, 0, part])),
-      made(['exclusive', 1, 0, ...Array.from({ length: 65 }, (_, index) => [`n${100 + index}`, 'c:0', 1])]),
-      `lock-ticket:1:${'A'.repeat(1_000_000)}`,
+      made(['exclusive', 1, 0, ...Array.from({ length: 251 }, (_, index) => [`n${100 + index}`, 'c:0', 1])]),
+      `lock-ticket:1:${'A'.repeat(3_000_000)}`,
     ]) {
       let thrown: unknown;
       try {
