@@ -1,7 +1,7 @@
 /**
- * One way down: errors, diagnostics ← core ← backends ← the Nest rooms ← sample. Among the Nest rooms:
- * nest ← around ← nesting ← connection ← method ← request ← doctor ← module.
- * Paths are relative to the repository; a new room under lib/ that no rule names belongs to the Nest rooms.
+ * errors, diagnostics ← core ← key, backends ← all other rooms of lib ← sample. Among the other rooms no rule holds an order, but for what
+ * is said of telemetry and testing, and no two of them need each other.
+ * Paths are relative to the repository. To see that a rule still finds something, write the import that it forbids.
  */
 const PLAIN = '^lib/(core|errors|diagnostics|key)/';
 /** What the engine takes from Node: below all rooms. */
