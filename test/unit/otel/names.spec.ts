@@ -148,7 +148,7 @@ describe('the label of a lock', () => {
     expect(await labelOf(lockName`basket:${7}`)).toBe('basket:#{id}');
   });
 
-  it('is that of the text with the fewest values, where several fit', async () => {
+  it('is that of the text with the most characters of its own, where several fit', async () => {
     void [lockName`${'a'}:${'b'}:harbour`, lockName`ship:${'b'}:harbour`, lockName`ship:7:harbour`];
     expect([await labelOf('ship:7:harbour'), await labelOf('ship:8:harbour'), await labelOf('boat:8:harbour')]).toEqual(
       ['ship:7:harbour', 'ship:*:harbour', '*:*:harbour'],
