@@ -113,16 +113,13 @@ export const textIn = ({ options }: Arguments, name: string): string | undefined
 export function durationIn(given: Arguments, name: string, { min = 0, infinite = false } = {}): number | undefined {
   const value = textIn(given, name);
   if (value === undefined) return undefined;
+  if (infinite && value === 'Infinity') return Number.POSITIVE_INFINITY;
+  // Seconds for people who know `flock --wait 10`, milliseconds in the code of an application.
+  if (/^\s*\d*[1-9]\d*\s*$/.test(value)) throw usageErrors.noUnit(name, value.trim());
   try {
-    return infinite && value === 'Infinity'
-      ? Number.POSITIVE_INFINITY
-      : parseDuration(name, /^\d+$/.test(value) ? Number(value) : value, { min });
+    return parseDuration(name, /^0+$/.test(value) ? 0 : value, { min });
   } catch {
-    throw usageErrors.noValue(
-      name,
-      value,
-      `a duration such as 30s or 500 (ms)${min > 0 ? `, at least ${min} ms,` : ''}`,
-    );
+    throw usageErrors.noValue(name, value, `a duration such as 30s or 500ms, from ${min} ms to 24 days,`);
   }
 }
 

@@ -61,6 +61,10 @@ export const usageErrors = {
   noValue: (option: string, given: string, expected: string) =>
     new CliError(`--${option}: ${describe(given)} given, ${expected} expected.`),
 
+  /** A duration that could be meant in seconds. */
+  noUnit: (option: string, given: string) =>
+    new CliError(`--${option}: ${printable(given)} has no unit. Write ${given}s, or ${given}ms.`),
+
   /** `release` without what makes it safe. */
   noToken: () =>
     new CliError(

@@ -6,10 +6,8 @@ import { type Arguments, numberIn, onlyName, textIn } from './arguments.js';
 import { endings, usageErrors } from './cli.messages.js';
 import { connect } from './connect.js';
 import { exitCode } from './exit-codes.js';
-import { json, partyText, print, say, time } from './output.js';
-
-/** The loss with the person and the reason is a line on standard error. */
-const record = { log() {}, warn: say, error: say };
+import { json, partyText, print, time } from './output.js';
+import { logInShellWords } from './shell-words.js';
 
 export async function release(given: Arguments): Promise<number> {
   const name = onlyName('release', given);
@@ -22,7 +20,7 @@ export async function release(given: Arguments): Promise<number> {
   const asks = given.options['yes'] !== true;
   if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) throw usageErrors.unconfirmed();
 
-  await using connected = await connect(given, { activity: false }, record);
+  await using connected = await connect(given, { activity: false }, logInShellWords(given));
   const { locks } = connected;
   const { holders } = await locks.inspect(name);
   const holder = holders.find(

@@ -9,7 +9,7 @@ import { programIn, usageErrors as errors } from './cli.messages.js';
 import { connect, textOf } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { isHangUpIgnored } from './hang-up.js';
-import { say } from './output.js';
+import { logInShellWords } from './shell-words.js';
 import { Supervision } from './supervision.js';
 import { usageOf } from './usage.js';
 
@@ -29,7 +29,7 @@ export async function run(given: Arguments): Promise<number> {
   if (ticket === undefined && given.names.length === 0) throw errors.names('run', usageOf('run'));
 
   using interrupts = new Interrupts();
-  await using connected = await connect(given, { shutdownTimeout: 0 }, { log() {}, warn: say, error: say });
+  await using connected = await connect(given, { shutdownTimeout: 0 }, logInShellWords(given));
   const work = async (lock: Lock): Promise<number> => {
     // A lock that was handed over is certain only for a moment until it is confirmed.
     await lock.renew();

@@ -83,14 +83,16 @@ describe('the supervision of a command', () => {
   });
 
   it('does neither while the lock is renewed, and ends with the code of the command', async () => {
-    const { signals, renew, died, code } = scene(5_000);
+    const { signals, lines, renew, died, lose, code } = scene(5_000);
     for (let at = 3_000; at < 30_000; at += 3_000) {
       await pass(3_000);
       renew(at + 5_000);
     }
     died(7);
     expect(await code).toBe(7);
-    expect(signals).toEqual([]);
+    // Its release.
+    lose('released');
+    expect([signals, lines]).toEqual([[], []]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
@@ -136,9 +138,19 @@ describe('the supervision of a command', () => {
     await pass(1_900);
     exit(4);
     renew(2_300);
-    await pass(10_000);
+    await pass(201);
+    expect(jest.getTimerCount()).toBe(0);
     expect(signals).toEqual(['SIGTERM at 1900', 'SIGTERM at 2000', 'SIGKILL at 2100']);
     expect(await code).toBe(76);
+  });
+
+  it('leaves no timer behind a command that obeys', async () => {
+    const { signals, died, code } = scene(5_000);
+    await pass(4_100);
+    died(143);
+    expect(await code).toBe(76);
+    expect(signals).toEqual(['SIGTERM at 4000']);
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   it('signals a lost command once, however often it looks', async () => {

@@ -93,7 +93,10 @@ it.each([
   [['ls', '--url', 'REDIS://:secret@h'], /A URL with a password/],
   [['ls', '--sentinel', 'm', '--url', 'localhost'], /--sentinel: the URL of each sentinel/],
   [['ls', '--sentinel', 'm', '--url', 'redis://%zz@h'], /--sentinel: this URL cannot be read/],
-  [['run', 'a', '--grace', '50ms', '--', 'true'], /--grace: '50ms' given.*at least 100 ms/],
+  [['run', 'a', '--grace', '50ms', '--', 'true'], /--grace: '50ms' given.*from 100 ms/],
+  [['run', 'a', '--wait', '10', '--', 'true'], /--wait: '10' has no unit\. Write 10s, or 10ms\.$/m],
+  [['run', 'a', '--min-hold', '99d', '--', 'true'], /--min-hold: '99d' given.*to 24 days/],
+  [['ls', '--older-than', '60'], /--older-than: '60' has no unit/],
   [['release', 'a', '--token', '1', '--reason', ' ', '--yes'], /--reason is missing/],
 ])('%j is refused with 64 in one line, before Redis is asked', async (args, problem) => {
   const { code, errors } = await cli(args, { redis: 'redis://127.0.0.1:1' });
@@ -129,12 +132,16 @@ const circle = (): string => {
 
 it('an error of the library names the options as they are written here', async () => {
   await using _held = await locks.acquire('a');
-  for (const wait of ['0', '50ms']) expect((await run('a', '--wait', wait, '--', 'true')).errors).toContain('(--wait)');
+  for (const wait of ['0', '50ms'])
+    expect((await run('a', '--wait', wait, '--', 'true')).errors).toMatch(/^nestjs-redis-lock: Lock 'a' .* \(--wait\)/);
   await using _permit = await locks.acquire('permits', { limit: 2 });
   expect(await run('permits', '--wait', '0', '--', 'true')).toMatchObject({
     code: 75,
     errors: expect.stringContaining('(--limit)'),
   });
+  const long = await run('a', '--label', 'x'.repeat(300), '--', 'true');
+  expect([long.code, long.errors]).toEqual([64, expect.stringMatching(/^nestjs-redis-lock: --label: 'x+…' given/)]);
+  expect((await look('inspect', '')).errors).toMatch(/^nestjs-redis-lock: NAME: the lock name is empty/);
 });
 
 it('release takes the lock from the reader with this token, and from no other', async () => {
