@@ -3,6 +3,7 @@ import { LockConnection } from '../../../lib/connection/lock.connection.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
 import { lockDefaults } from '../../../lib/core/options.js';
+import { LockConfigurationError } from '../../../lib/errors/lock-errors.js';
 import { Candidate, Constituency, ended } from './candidate.js';
 
 /** Two processes; the first leads. */
@@ -283,6 +284,31 @@ describe('an election', () => {
     },
   );
 
+  it('tells the next outage as well: after a term, and after a long time in the line', async () => {
+    const place = new Constituency();
+    const { clock, server } = place;
+    const [a, b] = [new Candidate(place), new Candidate(place)];
+    const told = (): number => a.problems.filter((line) => line.includes('cannot join the line')).length;
+    void a.campaign();
+    for (const outages of [1, 2]) {
+      server.faults.unavailable('5m');
+      await clock.advance('6m');
+      expect([told(), a.election.isLeader]).toEqual([outages, true]);
+    }
+    void b.campaign();
+    await clock.advance(1);
+    a.terms.at(-1)!.resign();
+    await clock.advance('10m');
+    const acquire = a.backend.acquire.bind(a.backend);
+    for (const refusals of [3, 4]) {
+      a.backend.acquire = () => Promise.reject(new LockConfigurationError('no permission'));
+      await clock.advance('2m');
+      expect([told(), b.election.isLeader]).toEqual([refusals, true]);
+      a.backend.acquire = acquire;
+      await clock.advance('10m');
+    }
+  });
+
   it('steps down while Redis is unavailable for longer than the lease, and leads again afterwards', async () => {
     const place = new Constituency();
     const { clock, server } = place;
@@ -527,6 +553,24 @@ describe('an election', () => {
 });
 
 describe('the option candidate', () => {
+  it('that fails again after it has answered is logged again', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let answers = false;
+    const candidate = (): boolean => {
+      if (!answers) throw new Error('no probe');
+      return false;
+    };
+    void a.campaign({ candidate });
+    for (const lines of [1, 2]) {
+      answers = false;
+      await place.clock.advance('1m');
+      expect(a.problems).toHaveLength(lines);
+      answers = true;
+      await place.clock.advance('1m');
+    }
+  });
+
   it('keeps the process out of the line while it is false, and lets it join within a second afterwards', async () => {
     const place = new Constituency();
     const a = new Candidate(place);
