@@ -1,5 +1,5 @@
 import type { MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { limit } from './calls.js';
 
 /** A lock that a process holds. */
@@ -45,7 +45,7 @@ export class Holdings {
 
   /** No process holds for certain a lock that another process holds exclusively for certain. */
   exclude(): void {
-    const certain = [...this.holdings].filter(({ handle }) => !this.isForgotten(handle) && handle.isHeld);
+    const certain = [...this.holdings].filter(({ handle }) => !this.isForgotten(handle) && this.isCertain(handle));
     for (const { handle, mode } of certain) {
       const others = certain.filter((other) => other.handle !== handle && other.handle.key === handle.key);
       const beside =
@@ -56,6 +56,12 @@ export class Holdings {
             : Number(others.reduce((sum, other) => sum + Number(other.mode), mode) > limit);
       if (beside > 0) this.broke(`${handle.key} was held by more than may`);
     }
+  }
+
+  /** Not `isHeld`: that ends a hold whose time is up, and its process may be stopped, or dead. */
+  private isCertain(handle: LockHandle): boolean {
+    const { lost, isUsed, validUntil, endsAt } = LockHandle.holdOf(handle);
+    return !lost && isUsed && this.servers[0]!.clock.now() < Math.min(validUntil, endsAt);
   }
 
   /** All tokens granted so far, or reserved for hand-offs inside a process. Never fewer than before: a server that has lost all its data since

@@ -241,7 +241,8 @@ export class Run implements World {
       const excused = tooSlow || unknown || process.closingAt <= now || process.troubledUntil(now) >= since;
       if (!excused && answeredAt > since) this.broke(`${said}, though the server answers`);
     } else if (outcome === 'LOCK_CONTENDED' || outcome === 'LOCK_WAIT_TIMEOUT') {
-      if (answeredAt === Number.NEGATIVE_INFINITY) this.broke(`${said}, though the server has never answered`);
+      const isKnown = answeredAt > Number.NEGATIVE_INFINITY || process.links[0]!.heardOf.has(name);
+      if (!isKnown) this.broke(`${said}, though the server has never answered`);
     }
   }
 
