@@ -32,7 +32,7 @@ inline ask(c, b) {                                                     /* claim.
 #ifdef BRIEFCALLER
 #define SHORT(c) 0
 #else
-#define SHORT(c) (c == BUSY)                                          /* the lease that its callers want */
+#define SHORT(c) (c == HASTY)                                         /* the lease that its callers want */
 #endif
 #else
 #define TIMETOASK(c) false
@@ -129,6 +129,12 @@ inline broken(c) {
   fi
 }
 
+#ifdef TWINS
+#define TWINDIES forget(1); ph[1] = DEAD; up[1] = up[0]
+#else
+#define TWINDIES skip
+#endif
+
 proctype Client(byte c) {
   byte z, t, e, d, l; mtype m;
 end:
@@ -174,6 +180,13 @@ end:
             take(c, t, now + LEASE, l)
 #else
             take(c, t, e, l)
+#endif
+#ifdef LASTS
+#ifdef NO_LATE
+            ; if :: e < now + LEASE -> OWED(c) :: else fi
+#else
+            ; if :: e < now + LEASE -> OWED(c); confirm[c] = 1 :: else fi       /* hold.ts nextRenewal(): its grant came late */
+#endif
 #endif
 #ifdef ASKAT
 #ifdef NO_EARLIER
@@ -258,8 +271,8 @@ end:
   :: d_step { c == BUSY && AGAIN(c, CLAIM(c, 2)) && ROOM(c) -> z = CLAIM(c, 2); late[z] = (rel[z] == 3 -> 0 : late[z]); rel[z] = 1; cmd[c]!REL,z,0,0,0; z = 0 }
 #endif
 #ifdef F_CRASH
-  :: d_step { c == 0 && faults > 0 && ph[0] != DEAD && used[0] > 0 -> faults--; printf("client 0 dies\n"); forget(0); ph[0] = DEAD; up[0] = UNSUB }
-  :: d_step { c == 0 && faults > 0 && ph[0] != DEAD && used[0] > 0 -> faults--; printf("client 0 dies, its line stays half-open\n"); forget(0); ph[0] = DEAD; up[0] = HALF }
+  :: d_step { c == 0 && faults > 0 && ph[0] != DEAD && used[0] > 0 -> faults--; printf("client 0 dies\n"); forget(0); ph[0] = DEAD; up[0] = UNSUB; TWINDIES }
+  :: d_step { c == 0 && faults > 0 && ph[0] != DEAD && used[0] > 0 -> faults--; printf("client 0 dies, its line stays half-open\n"); forget(0); ph[0] = DEAD; up[0] = HALF; TWINDIES }
 #endif
   od
 }

@@ -104,16 +104,29 @@ inline askby(c, t) {                                                   /* claim.
 }
 #endif
 
-/* tell.lua: the first subscribed waiter is notified of a lease that ends sooner than it may know. The message arrives at once: who loses one asks when
-   its line is back (handoff-client.pml). */
+/* tell.lua: the first subscribed waiter is notified of a lease that ends sooner than it may know; when that is of the holder's process, the first one of
+   another process, too. The message arrives at once: who loses one asks when its line is back (handoff-client.pml). */
+inline tellfirst(elsewhere) {
+  g = 0;
+  for (i : 1 .. NC) {
+    if
+    :: score[i] != 0 && i != gr && standing[i] == LISTENING && LISTENS(i) && !(elsewhere && SAMEPROCESS(i, gr)) && (g == 0 || score[i] < score[g]) -> g = i
+    :: else
+    fi
+  };
+  if :: g != 0 && cl[OWNER(g)] == g && up[OWNER(g)] == SUB -> askby(OWNER(g), now + hexp - sclk) :: else fi;
+  i = 0
+}
 inline tell() {
 #ifdef ASKAT
 #ifndef NO_TELL
   if
   :: hexp - sclk < WINDOW ->
-     g = 0; for (i : 1 .. NC) { if :: score[i] != 0 && i != gr && standing[i] == LISTENING && LISTENS(i) && (g == 0 || score[i] < score[g]) -> g = i :: else fi };
-     if :: g != 0 && cl[OWNER(g)] == g && up[OWNER(g)] == SUB -> askby(OWNER(g), now + hexp - sclk) :: else fi;
-     i = 0; g = 0
+     tellfirst(0);
+#ifndef NO_OTHER
+     if :: g != 0 && SAMEPROCESS(g, gr) -> tellfirst(1) :: else fi;
+#endif
+     g = 0
   :: else
   fi
 #else

@@ -62,6 +62,15 @@
 #define CLAIM(c, n) (((n) - 1) * N + (c) + 1)             /* the n-th claim of a client */
 #define OWNER(z) (((z) - 1) % N)
 #define SHARE(c) ((c) == BUSY -> M : 1)
+#ifndef HASTY
+#define HASTY BUSY                /* the client whose callers want a short lease (-DASKAT) */
+#endif
+#ifdef TWINS                      /* clients 0 and 1 are two claims of one process, each for one caller (fairness: 'strict'): they die together */
+#define PROCESS(c) ((c) == 1 -> 0 : (c))
+#else
+#define PROCESS(c) (c)
+#endif
+#define SAMEPROCESS(a, b) (PROCESS(OWNER(a)) == PROCESS(OWNER(b)))
 
 mtype = { ACQ, REL, REN, GRANTED, QUEUED, LATE, RELEASED, RENEWED, LOST, REFUSED };
 mtype = { IDLE, NEW, WAIT, CONFIRM, HOLD, DEAD };         /* Claim.phase of the open claim; IDLE: none is open */

@@ -59,6 +59,10 @@ export class FaultyLink implements LockBackend {
   readonly delays: Array<Span & { readonly by: number }> = [];
   /** By lock name: the time of the last reply. */
   readonly answeredAt = new Map<string, number>();
+  /** By lock name: when the last request for the lock was sent. */
+  readonly sentAt = new Map<string, number>();
+  /** By lock name: when the server read its requests for the lock. */
+  readonly askedAt = new Map<string, number[]>();
   /** Names that a message was about. */
   readonly heardOf = new Set<string>();
   /** Claims of which a renewal is under way. */
@@ -203,7 +207,11 @@ export class FaultyLink implements LockBackend {
         // As it is at the sending; and what was sent is executed, wanted or not.
         const { id, kind, permits, limit, lease, reserve, enqueue, again } = request;
         const sent = { name, id, kind, permits, limit, lease, reserve, enqueue, again, giveUpAt };
-        return (isLate) => this.inner.acquire({ ...sent, isWanted: () => isLate || request.isWanted() });
+        this.sentAt.set(name, this.clock.now());
+        return (isLate) => {
+          this.askedAt.set(name, [...(this.askedAt.get(name) ?? []), this.world.now()]);
+          return this.inner.acquire({ ...sent, isWanted: () => isLate || request.isWanted() });
+        };
       },
     );
     if (answer.status === 'granted') return { ...answer, validUntil: answer.validUntil - sentEarlier };
@@ -246,6 +254,10 @@ export class FaultyLink implements LockBackend {
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const terms = { name, giveUpAt: this.soon, executedLate: true };
     return (await this.command(terms, () => () => this.inner.revoke(name, holders))).answer;
+  }
+
+  availability(): Array<[server: string, isAvailable: boolean]> {
+    return [['link', this.usable]];
   }
 
   async close(): Promise<void> {

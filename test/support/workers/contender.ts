@@ -64,12 +64,15 @@ let stalls = 0;
 let lastBeat = performance.now();
 setInterval(() => {
   const now = performance.now();
+  // When this look was due. A process without a processor comes late to all its timers, and runs them in the order of their times: a look that
+  // was due before the lease ended comes before the timer of the loss, however late both are.
+  const due = lastBeat + beat;
   beats++;
-  if (now - lastBeat > beat + commandTimeout / 4) stalls++;
+  if (now > due + commandTimeout / 4) stalls++;
   lastBeat = now;
   for (const watch of watched) {
     // Not `isHeld`, which detects a loss by itself: this checks the signal.
-    if (!watch.told && watch.parts.some((part) => now > LockHandle.holdOf(part).validUntil)) watch.lateBeats++;
+    if (!watch.told && watch.parts.some((part) => due > LockHandle.holdOf(part).validUntil)) watch.lateBeats++;
   }
 }, beat).unref();
 
@@ -137,9 +140,11 @@ async function work(
     const { key: name, fencingToken: token } = part;
     happened({ event: 'started', hold: holdOf(part), name, mode: step.mode, token, asked, at });
   }
-  const watch: Watch = { parts, told: false, lateBeats: 0 };
+  // It may be aborted already: the process stood still for a lease since the grant. Then no event comes.
+  const { signal } = lock;
+  const watch: Watch = { parts, told: signal.aborted, lateBeats: 0 };
   watched.add(watch);
-  lock.signal.addEventListener('abort', () => (watch.told = true));
+  signal.addEventListener('abort', () => (watch.told = true));
 
   const read = await Promise.all(parts.map((part) => touch(part, holdOf(part), step, 'read')));
   await sleep(step.work);

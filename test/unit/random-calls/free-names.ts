@@ -71,11 +71,13 @@ export class FreeNames {
     for (const { from, to } of [...free, { from: until, to: now }]) {
       if (to <= since || from >= now) continue;
       const end = Math.min(to, now);
+      // What it knows of the lock: a caller that joins others of its process waits by what the server said to them.
+      const asked = process.links[0]!.askedAt.get(name)?.findLast((at) => at < end) ?? since;
       // An acquire that failed is sent again after a third of the window.
       const calm =
         process.troubledUntil(end) <= since &&
         process.failedUntil(end) + claimWindow / 3 <= since &&
-        (this.unknown.get(name) ?? -1) < since;
+        (this.unknown.get(name) ?? -1) < Math.min(since, asked);
       const troubleEnd = Math.max(process.troubledUntil(to), this.unknown.get(name) ?? 0);
       // A hold of its own process that the server has forgotten is released first.
       const own = process.held

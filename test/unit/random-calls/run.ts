@@ -7,6 +7,7 @@ import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { lockDefaults, resolveAdoption, resolveOptions } from '../../../lib/core/options.js';
 import { readTicket } from '../../../lib/core/ticket.js';
 import { Random } from '../../chaos/random.js';
+import type { FaultyLink } from '../../support/faulty-link.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { type Beginning, type Call, commandTimeout, type Fault, limit, names, trouble } from './calls.js';
 import { FreeNames } from './free-names.js';
@@ -241,7 +242,10 @@ export class Run implements World {
       const excused = tooSlow || unknown || process.closingAt <= now || process.troubledUntil(now) >= since;
       if (!excused && answeredAt > since) this.broke(`${said}, though the server answers`);
     } else if (outcome === 'LOCK_CONTENDED' || outcome === 'LOCK_WAIT_TIMEOUT') {
-      const isKnown = answeredAt > Number.NEGATIVE_INFINITY || process.links[0]!.heardOf.has(name);
+      const [{ sentAt, heardOf }] = process.links as readonly [FaultyLink];
+      // A request that is younger than `commandTimeout` is on its way: no silence.
+      const isYoung = now - (sentAt.get(name) ?? Number.NEGATIVE_INFINITY) < commandTimeout;
+      const isKnown = isYoung || answeredAt > Number.NEGATIVE_INFINITY || heardOf.has(name);
       if (!isKnown) this.broke(`${said}, though the server has never answered`);
     }
   }
