@@ -2,7 +2,7 @@
  * Runs the checks, and ends with the line `N passed, N failed` (with `, N skipped` if any).
  *
  *   node scripts/test.mjs quick         what each change must pass: lint, and the jest rooms that need a few minutes (npm test)
- *   node scripts/test.mjs deep          the long rest: faults, fleets of processes, the formal model, the packed package (npm run test:deep)
+ *   node scripts/test.mjs deep          the long rest: random runs under a fresh seed, faults, fleets of processes, the formal model, the packed package (npm run test:deep)
  *   node scripts/test.mjs quick deep    both, and one sum (.ci/run)
  *
  * The sum counts jest's tests and the checks of model and package. A step that fails without tests of its own (lint, a suite that cannot be
@@ -39,9 +39,10 @@ const hasTests = ({ testResults }, room) =>
 /**
  * @param {string[]} rooms jest projects
  * @param {string[]} args
+ * @param {{ title?: string, env?: NodeJS.ProcessEnv }} [options]
  */
-async function jest(rooms, args) {
-  heading(`jest: ${rooms.join(', ')}`);
+async function jest(rooms, args, { title = rooms.join(', '), env } = {}) {
+  heading(`jest: ${title}`);
   const file = join(results, `${rooms.join('-')}.json`);
   /** @type {NodeJS.Timeout | undefined} */
   let deadline;
@@ -53,6 +54,7 @@ async function jest(rooms, args) {
     ],
     {
       echo: true,
+      env,
       onOutput: (text, kill) => {
         if (NOT_ENDING.test(text)) deadline ??= setTimeout(kill, 5_000);
       },
@@ -93,6 +95,9 @@ async function check(title, program) {
   total.failed += code !== 0 && report.failed === 0 ? 1 : report.failed;
 }
 
+/** Tests that try random inputs (test/support/random-runs.ts), and are quick enough for many. */
+const random = 'unit/(random-calls|lab/walks)|integration/engine/table';
+
 /** Every backend but memory and one Redis, with which most changes show what they break. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum|redisson|valkey)';
 
@@ -109,11 +114,16 @@ const parts = {
   },
   deep: async () => {
     // The room redisson: a peer in TypeScript, and Redisson itself, three versions side by side. They wait more than they work.
+    const seed = process.env['RANDOM_SEED'] ?? String(Date.now() % 2 ** 31);
+    const env = { RANDOM_SEED: seed, RANDOM_RUNS: process.env['RANDOM_RUNS'] ?? 'deep' };
+    const title = `random runs, RANDOM_SEED=${seed} RANDOM_RUNS=${env.RANDOM_RUNS}`;
+    await jest(['unit', 'integration'], ['--maxWorkers=3', '--testPathPatterns', random], { title, env });
     const files = `${deepConformance}|test/(fault|chaos|redisson|e2e)/`;
     // As above. With four, the browsers of e2e are too slow for the waits of their tests.
     await jest(
       ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],
       ['--maxWorkers=3', '--testPathPatterns', files],
+      { env },
     );
     await check('the formal model', 'model/check.mjs');
     await check('the packed package', 'package/check.mjs');

@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Outcome, run } from './run.js';
 
-/** Set by chaos.mjs; without it a short run of two: the second has found a caller that took its process down. */
-const seeds = process.env['CHAOS_SEED'] === undefined ? [1, 667_689] : [Number(process.env['CHAOS_SEED'])];
+/**
+ * Set by chaos.mjs; without it a short run of two, the second of which has found a caller that took its process down, and of one that is new
+ * each time: that of the random runs (test/support/random-runs.ts).
+ */
+const { CHAOS_SEED, RANDOM_SEED = Date.now() } = process.env;
+const seeds = CHAOS_SEED === undefined ? [1, 667_689, Number(RANDOM_SEED) % 1_000_000] : [Number(CHAOS_SEED)];
 const minutes = Number(process.env['CHAOS_MINUTES'] ?? 0.06);
 
 /** Everything beside the faults: processes that start, a last round in which every flow gets every lock. */

@@ -311,6 +311,11 @@ export const scenarios = [
         breaks: 'a hold lasts as requested, or its holder learns its loss',
         title: 'a refused renewal that is not tried again (renewal.ts)',
       },
+      {
+        without: 'NO_LATE',
+        breaks: 'a hold lasts as requested, or its holder learns its loss',
+        title: 'a lease that is not extended where its grant came late (hold.ts)',
+      },
     ],
   },
   {
@@ -322,6 +327,18 @@ export const scenarios = [
         without: 'NO_TELL',
         breaks: 'a waiter behind a dead holder asks when its lease is over',
         title: 'a waiter that is not told of a short lease that is handed on (tell.lua)',
+      },
+    ],
+  },
+  {
+    model: 'handoff',
+    title: 'the same, where a second claim of the dead process waits ahead of another process',
+    flags: ['-DASKAT', '-DTWINS', '-DN=4', '-DF_CRASH', '-DNOTOKENS', '-DMAXT=2', '-DLEASE=3', '-DWINDOW=3'],
+    mutants: [
+      {
+        without: 'NO_OTHER',
+        breaks: 'a waiter behind a dead holder asks when its lease is over',
+        title: 'a message to the first waiter only, which is of the dead process (tell.lua)',
       },
     ],
   },

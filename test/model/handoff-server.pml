@@ -280,6 +280,9 @@ end:
 #if N > 2
        :: RUNS(2) -> cmd[2]?ty,x,sent,arg,brief
 #endif
+#if N > 3
+       :: RUNS(3) -> cmd[3]?ty,x,sent,arg,brief
+#endif
        :: nempty(old) -> old?ty,x,sent,arg,brief; quiet = 1
        fi;
        d_step { exec() }

@@ -135,15 +135,22 @@ byte x, sent, arg, i, g, gr, at, span, o; bit brief, quiet, whole; mtype ty, rty
 #if N == 2
 #define SAFE (G2(0) && G2(1) && !BOTH(0, 1))
 #else
-#define SAFE (G2(0) && G2(1) && G2(2) && !BOTH(0, 1) && !BOTH(0, 2) && !BOTH(1, 2))
+#define SAFE3 (G2(0) && G2(1) && G2(2) && !BOTH(0, 1) && !BOTH(0, 2) && !BOTH(1, 2))
+#if N == 3
+#define SAFE SAFE3
+#else
+#define SAFE (SAFE3 && G2(3) && !BOTH(0, 3) && !BOTH(1, 3) && !BOTH(2, 3))
+#endif
 #endif
 
 /* No waiter is lost: who believes that he stands in the queue does, or holds; else he is about to ask. */
 #define KEPT(c) (ph[c] != WAIT || asksoon[c] || out[cl[c]] || score[cl[c]] != 0 || holder == cl[c])
 #if N == 2
 #define NOBODYLOST (KEPT(0) && KEPT(1))
-#else
+#elif N == 3
 #define NOBODYLOST (KEPT(0) && KEPT(1) && KEPT(2))
+#else
+#define NOBODYLOST (KEPT(0) && KEPT(1) && KEPT(2) && KEPT(3))
 #endif
 
 /* A hold lasts as requested, or its holder learns its loss: a renewal that is owed to it is under way, or about to be sent. */
@@ -181,5 +188,8 @@ init { d_step {
   atomic { run Server(); run Client(0); run Client(1);
 #if N > 2
   run Client(2);
+#endif
+#if N > 3
+  run Client(3);
 #endif
   run World() } }
