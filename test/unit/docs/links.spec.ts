@@ -113,7 +113,9 @@ describe('what is published', () => {
   });
 
   it('names pages of docs in comments and messages by their address', () => {
-    const bare = sources.flatMap((file) =>
+    // The page of the console puts its addresses together: test/unit/console-why.spec.ts looks where they lead.
+    const written = sources.filter((file) => !file.endsWith('.generated.ts'));
+    const bare = written.flatMap((file) =>
       [
         ...read(file)
           .replaceAll(/https:\S+/g, '')
