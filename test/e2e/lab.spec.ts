@@ -206,7 +206,7 @@ inBrowser('the simulator, in a browser', (newPage) => {
 
   it('says of a process that stands still in the queue that it stands still, not that it waits', async () => {
     const page = await open('queue');
-    for (const action of ['Start A', 'Start B', 'Stop B']) await page.getByRole('button', { name: action }).click();
+    for (const name of ['Start A', 'Start B', 'Stop B']) await page.getByRole('button', { name, exact: true }).click();
     await page.getByRole('group', { name: 'Process B' }).getByText('stands still, place 1', { exact: true }).waitFor();
   });
 

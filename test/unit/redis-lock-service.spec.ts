@@ -84,3 +84,12 @@ describe('a function in `using` and `adopt`', () => {
     for (const other of others) expect(await locks.using('a', () => other)).toBe(other);
   });
 });
+
+describe('an export', () => {
+  it('shortens no lease: its ticket works for the rest of the present one', async () => {
+    await using locks = createLockClient({ backend: new MemoryLockBackend() });
+    const ticket = await (await locks.acquire('a')).export(10);
+    expect((await locks.inspect('a')).holders[0]!.leaseLeft).toBeGreaterThan(20_000);
+    await (await locks.adopt(ticket)).release();
+  });
+});

@@ -386,6 +386,27 @@ describe('an election', () => {
     expect(place.clock.pending).toBe(0);
   });
 
+  it('is followed while a function that ignores its signal works on beyond shutdownTimeout, and not before that', async () => {
+    const place = new Constituency();
+    const [a, b] = [new Candidate(place), new Candidate(place)];
+    let isAtWork = false;
+    void a.campaign({}, async () => {
+      isAtWork = true;
+      await new Promise(() => undefined);
+    });
+    await place.clock.advance(1);
+    void b.campaign({}, () => new Promise(() => undefined));
+    const closed = a.connection.beforeApplicationShutdown();
+    await place.clock.advance(490);
+    expect([isAtWork, a.election.isLeader, b.election.isLeader]).toEqual([true, false, false]);
+    await place.clock.advance(20);
+    await closed;
+    expect(b.election.isLeader).toBe(true);
+    const left = b.connection.beforeApplicationShutdown();
+    await place.clock.advance(501);
+    await left;
+  });
+
   it('ends with the application on a connection that was refused', async () => {
     const a = new Candidate(new Constituency());
     await a.connection.open();
