@@ -25,6 +25,8 @@ import { serviceRefusals } from './connection.messages.js';
 
 /** The calls that take and show locks: of the service in an application, and of a client without one. */
 export abstract class LockCalls {
+  private ofHandles: { readonly [call in 'acquire' | 'tryAcquire']: ResolvedLockOptions } | undefined;
+
   /**
    * @internal
    * @param type the name of the class, for messages
@@ -57,7 +59,7 @@ export abstract class LockCalls {
    */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
     try {
-      const resolved = this.resolve('tryAcquire', key, options, 0);
+      const resolved = this.resolve('tryAcquire', key, options);
       return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
     } catch (error) {
       if (isContention(error)) return null;
@@ -104,7 +106,8 @@ export abstract class LockCalls {
     const [options, fn] = typeof rest[0] === 'function' ? [undefined, rest[0]] : [rest[0], rest[1]];
     const [content, resolved] = this.check('adopt', () => {
       if (rest.length > 1 && typeof fn !== 'function') throw serviceRefusals.noAdoptedWork(fn);
-      return [readTicket(ticket), resolveAdoption(options, this.connection.defaults)] as const;
+      const defaults = fn ? this.connection.defaults : this.handleDefaults.acquire;
+      return [readTicket(ticket), resolveAdoption(options, defaults)] as const;
     });
     const { name } = content.holds[0]!;
     if (!fn) {
@@ -213,6 +216,15 @@ export abstract class LockCalls {
     return connection.ask(key, connection.defaults, ({ views }) => question(views));
   }
 
+  /** Made once: the defaults of calls that return a handle, which the caller has to release. */
+  private get handleDefaults(): NonNullable<typeof this.ofHandles> {
+    if (!this.ofHandles) {
+      const acquire = { ...this.connection.defaults, isByHand: true };
+      this.ofHandles = { acquire, tryAcquire: { ...acquire, wait: 0 } };
+    }
+    return this.ofHandles;
+  }
+
   /** Puts the call in front of an error about its arguments. */
   private check<T>(call: string, action: () => T): T {
     return located(`${this.type}.${call}`, action);
@@ -229,12 +241,15 @@ export abstract class LockCalls {
     return this.connection.watchesNesting ? new CallSite(LockCalls.prototype[call]) : undefined;
   }
 
-  private resolve(call: string, key: unknown, options: LockOptions | undefined, wait?: number): ResolvedLockOptions {
-    const { defaults } = this.connection;
+  private resolve(
+    call: 'acquire' | 'tryAcquire' | 'using',
+    key: unknown,
+    options: LockOptions | undefined,
+  ): ResolvedLockOptions {
     // Without a closure: each call comes through here.
     try {
       assertLockKey(key);
-      return resolveOptions(options, wait === undefined ? defaults : { ...defaults, wait });
+      return resolveOptions(options, call === 'using' ? this.connection.defaults : this.handleDefaults[call]);
     } catch (error) {
       throw atPlace(`${this.type}.${call}`, error);
     }

@@ -73,8 +73,10 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */
   acquire(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<Lock> {
-    if (place) this.parts.reveal().settings.nesting?.asked(key, options, place);
-    return this.ask(key, options, (client, terms) => client.acquire(key, terms));
+    const { nesting } = this.parts.reveal().settings;
+    if (!nesting || !place) return this.ask(key, options, (client, terms) => client.acquire(key, terms));
+    nesting.asked(key, options, place);
+    return this.ask(key, { ...options, site: place }, (client, terms) => client.acquire(key, terms));
   }
 
   /**

@@ -50,6 +50,12 @@ export class Hold implements Renewable {
   renewAt: number;
   /** Handles that were given out and are not released yet. A re-entry is one more. */
   private users = 1;
+  /** Of those, what only `release()` of the handle itself ends, until they are watched (see ForgottenHandles). */
+  private outermost: object | undefined;
+  private reentries: Set<object> | undefined;
+  /** Handles of it have been taken to be watched. */
+  private isWatched = false;
+  private isForgotten = false;
   private loss: LockLostError | undefined;
 
   /** From when `maxHold` and `minHold` count, if that is not the grant. */
@@ -153,6 +159,40 @@ export class Hold implements Renewable {
     return --this.users === 0;
   }
 
+  /** Keeps the handle of a caller that has to release it, until it is watched. */
+  keep(handle: object): void {
+    if (this.users === 1 && !this.isWatched) this.outermost = handle;
+    else (this.reentries ??= new Set()).add(handle);
+  }
+
+  /** A handle is released. @returns true when it may be watched */
+  drop(handle: object): boolean {
+    if (handle === this.outermost) this.outermost = undefined;
+    else this.reentries?.delete(handle);
+    return this.isWatched;
+  }
+
+  /** The handles that were kept. From now on only their callers do. */
+  takeHandles(): readonly object[] {
+    const { outermost, reentries } = this;
+    if (!outermost && !reentries) return [];
+    this.isWatched = true;
+    this.outermost = this.reentries = undefined;
+    return [outermost, ...(reentries ?? [])].filter((handle) => handle !== undefined);
+  }
+
+  /** A handle was collected that nobody has released. Without other users the lock ends with its lease: its work may still run. */
+  forget(): void {
+    if (this.users > 1) {
+      this.users--;
+      return;
+    }
+    this.isForgotten = true;
+    this.unwatched();
+    this.fixedEnd = this.certain;
+    this.renewAt = Number.POSITIVE_INFINITY;
+  }
+
   /** The hold continues in another process. */
   end(): void {
     this.users = 0;
@@ -196,7 +236,7 @@ export class Hold implements Renewable {
     if (finding === 'lost') this.lose('revoked');
     // After a blocked event loop both may be over: the earlier one is the reason.
     else if (now >= this.endsAt && this.endsAt <= this.validUntil) this.lose('max-hold');
-    else if (now >= this.validUntil) this.lose(finding ?? 'expired');
+    else if (now >= this.validUntil) this.lose(finding ?? (this.isForgotten ? 'forgotten' : 'expired'));
     else return Math.min(this.validUntil, this.endsAt) - now;
     return 0;
   }

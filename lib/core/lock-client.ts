@@ -4,6 +4,7 @@ import { Activity } from './activity.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
+import { ForgottenHandles, type ForgottenHandlesHost } from './forgotten-handles.js';
 import { FreeWaits } from './free-waits.js';
 import { Health } from './health.js';
 import type { Hold } from './hold.js';
@@ -41,6 +42,8 @@ export interface LockClientSettings {
   readonly connection?: string;
   /** Starts the second watchdog of `renewFrom: 'worker'`. @default that option has no effect */
   readonly startWorker?: StartRenewalWorker;
+  /** False where time is virtual: when a handle is collected is a matter of real time. @default true */
+  readonly watchesHandles?: boolean;
   /** True: it tells operators of waiting callers, long holds and losses. @default false */
   readonly activity?: boolean;
 }
@@ -56,7 +59,9 @@ export interface OwnElection {
 }
 
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
-export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
+export class LockClient
+  implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost, ForgottenHandlesHost
+{
   readonly defaults: ResolvedLockOptions;
   /** For operators. */
   readonly views: LockViews;
@@ -75,6 +80,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   readonly health: Health;
   /** For operators, too. */
   readonly activity: Activity;
+  private readonly handles: ForgottenHandles;
   private readonly renewal: Renewal;
   private readonly worker: OptionalWorker;
   /** The worker is started with the client, not with the first lock. */
@@ -88,7 +94,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   constructor(
     readonly backend: LockBackend,
     readonly settings: LockClientSettings,
-    private readonly log: LockLog,
+    readonly log: LockLog,
     readonly clock: Clock = backend.clock ?? systemClock,
   ) {
     this.defaults = settings.defaults;
@@ -111,7 +117,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       holds: () => this.renewal.holds,
     });
     this.worker = new OptionalWorker(settings.startWorker, this.observation);
-    this.renewal = new Renewal(backend, clock, this.observation, this.health, this.worker);
+    this.handles = new ForgottenHandles(this);
+    this.renewal = new Renewal(backend, clock, this.observation, this.health, this.worker, this.handles);
     this.activity = new Activity({
       backend,
       clock,
@@ -191,7 +198,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
       assertLockName(name);
       options.signal?.throwIfAborted();
       const outer = this.outerOf(name, options);
-      if (outer) return Promise.resolve(this.reenter(outer));
+      if (outer) return Promise.resolve(this.reenter(outer, options));
       this.assertOpen(name);
       if (requestsAreObserved())
         return this.observation.request(name, options, (request) => this.join(name, options, request));
@@ -259,7 +266,8 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     if (unanswered) throw refusals.notRenewed(unanswered.name, unanswered.caller);
   }
 
-  async leave(hold: Hold): Promise<void> {
+  async leave(hold: Hold, handle: LockHandle): Promise<void> {
+    if (hold.drop(handle)) this.handles.unwatch(handle);
     if (!hold.leave()) return;
     const outcome = inRoot(() => hold.owner.release(hold));
     this.renewal.remove(hold);
@@ -307,7 +315,7 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
   }
 
   deliver(hold: Hold): LockHandle {
-    return new LockHandle(hold, 1, this);
+    return this.handleOf(hold, 1, hold.options);
   }
 
   holdLost(hold: Hold): void {
@@ -327,10 +335,16 @@ export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiA
     return outer;
   }
 
-  private reenter(outer: LockHandle): LockHandle {
+  private reenter(outer: LockHandle, options: ResolvedLockOptions): LockHandle {
     const hold = LockHandle.holdOf(outer);
     hold.enter();
-    return new LockHandle(hold, outer.depth + 1, this);
+    return this.handleOf(hold, outer.depth + 1, options);
+  }
+
+  private handleOf(hold: Hold, depth: number, { isByHand }: ResolvedLockOptions): LockHandle {
+    const handle = new LockHandle(hold, depth, this);
+    if (isByHand && this.settings.watchesHandles !== false) hold.keep(handle);
+    return handle;
   }
 
   private join(name: string, options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {

@@ -14,7 +14,7 @@ export interface HandleHost {
   /** Exports the lock: all its handles together. @param lease in ms */
   export(handles: readonly LockHandle[], lease?: number): Promise<string>;
   /** One user less; the last one releases the lock. */
-  leave(hold: Hold): Promise<void>;
+  leave(hold: Hold, handle: LockHandle): Promise<void>;
 }
 
 /**
@@ -102,7 +102,7 @@ export class LockHandle implements Lock {
   }
 
   release(): Promise<void> {
-    this.#released ??= this.#host.leave(this.#hold);
+    this.#released ??= this.#host.leave(this.#hold, this);
     return this.#released;
   }
 

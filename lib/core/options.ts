@@ -160,6 +160,10 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly callerSuffix?: string;
   /** The templates of the decorator, as labels for metrics. */
   readonly templates?: readonly string[];
+  /** True for a lock that its caller has to release (`acquire`): the handle may be forgotten. */
+  readonly isByHand?: boolean | undefined;
+  /** Where that caller is in the code, where nested locks are watched. */
+  readonly site?: { readonly where: string };
   /** True for a candidate of an election: it waits for as long as another one leads, and that is no contention. */
   readonly isElection?: boolean;
 }
@@ -231,6 +235,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
     kind: demand.kind,
     permits: demand.permits,
     limit: demand.limit,
+    isByHand: defaults.isByHand,
   };
   // As it is declared, a method without a lease of its own does not know the module's yet.
   const isKnown = lease !== undefined || defaults !== lockDefaults;

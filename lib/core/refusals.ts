@@ -137,6 +137,9 @@ function lost(key: string, where: string | undefined, reason: LockLostReason, ex
   return error;
 }
 
+const releaseIt =
+  'Release it in a finally block, write `await using lock = await locks.acquire(…)`, or use locks.using(…); for as long as the process runs, keep the handle.';
+
 /** Locks that were lost while their holder still worked. Each is also logged. */
 export const losses = {
   /** `expired`: work took longer than a fixed lease; the process stood still; Redis was unavailable for the rest of the lease. */
@@ -146,6 +149,15 @@ export const losses = {
       where,
       'expired',
       'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
+    ),
+
+  /** `expired`: the handle of `acquire` was collected while it held, so nobody could release the lock. */
+  forgotten: (key: string, where?: string) =>
+    lost(
+      key,
+      where,
+      'expired',
+      `its handle was collected without a release, so it was not renewed, and its lease ran out. ${releaseIt} Another holder may be at work.`,
     ),
 
   /** `expired`, with `renewFrom: 'worker'`: a hung process must not keep its locks for ever. */
@@ -201,6 +213,13 @@ export const logLines = {
   /** The log that was given to the module or the client threw or rejected. The locks go on; the line is in the warning. */
   failed: (line: string, error: unknown) =>
     `The log of the application has failed: ${textOf(error)}. Its line was: ${line}`,
+} as const;
+
+/** Log lines about handles. */
+export const handleLines = {
+  /** `acquire` without `release`: the garbage collector found the handle. Until then the lock was renewed. */
+  forgotten: (locks: string) =>
+    `The handles of these locks were collected without a release: ${locks}. Unless others are inside, they are not renewed any more and end with their leases. ${releaseIt}`,
 } as const;
 
 /** Log lines while the application closes. */

@@ -1,5 +1,6 @@
 import { channels } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
+import type { ForgottenHandles } from './forgotten-handles.js';
 import type { Health } from './health.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
@@ -20,6 +21,7 @@ export class Renewal extends Watchdog<Hold> {
     private readonly observation: Observation,
     private readonly health: Health,
     private readonly worker: OptionalWorker,
+    private readonly handles: ForgottenHandles,
   ) {
     super(backend, clock);
   }
@@ -69,6 +71,7 @@ export class Renewal extends Watchdog<Hold> {
   }
 
   protected override async renew(holds: readonly Hold[], now: number): Promise<void> {
+    for (const hold of holds) this.handles.watch(hold);
     const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
     if (replies.includes('unanswered')) this.health.doubt();
     else if (replies.some((reply) => typeof reply === 'object')) this.health.answered(this.clock.now());

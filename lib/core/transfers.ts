@@ -24,6 +24,8 @@ export interface TransferHost extends HandleHost, MultiLockHost {
   /** @throws LockUnavailableError when no more locks are given out. */
   assertOpen(name: string): void;
   holdStarted(hold: Hold): void;
+  /** Gives the caller its handle. */
+  deliver(hold: Hold): LockHandle;
   holdLost(hold: Hold): void;
   /** The hold continues elsewhere: this process forgets it. */
   holdMoved(hold: Hold): void;
@@ -131,7 +133,7 @@ export class Transfers implements HoldOwner {
     };
     const hold = new Hold(adoption, grant, options, host.clock, this);
     host.holdStarted(hold);
-    const lock = new LockHandle(hold, 1, host);
+    const lock = host.deliver(hold);
     // The event loop may have stood still, and the lease may have expired.
     if (!lock.isHeld) {
       await lock.release();

@@ -63,7 +63,7 @@ export function connectionTo(
 ): VirtualLockConnection {
   const { defaults, maxWaiters, shutdownTimeout, strict } = options;
   return new VirtualLockConnection(
-    new LockClient(backend, { defaults, maxWaiters }, log),
+    new LockClient(backend, { defaults, maxWaiters, watchesHandles: false }, log),
     { name, strict, shutdownTimeout, nesting },
     log,
     bed.clock,
