@@ -173,6 +173,23 @@ describe('an election', () => {
     expect(a.problems).toEqual([]);
   });
 
+  it('logs an AbortError of the function only when its signal has not aborted', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    const aborted = (): Error => Object.assign(new Error('fetch was aborted'), { name: 'AbortError' });
+    let terms = 0;
+    void a.election.campaign(async ({ signal, resign }) => {
+      if (terms++ > 0) throw aborted();
+      queueMicrotask(resign);
+      await ended(signal);
+      throw aborted();
+    });
+    await place.clock.advance(10);
+    expect([terms, a.problems]).toEqual([1, []]);
+    await place.clock.advance(1_100);
+    expect([terms, a.problems]).toEqual([2, [expect.stringMatching(/^error .*has failed.*fetch was aborted/)]]);
+  });
+
   it.each([
     ['ends at once', async () => undefined, /has ended at once/],
     ['throws', () => Promise.reject(new Error('no disk')), /no disk/],
@@ -574,6 +591,24 @@ describe('an election', () => {
 });
 
 describe('the option candidate', () => {
+  it('is asked each second by the present attempt alone, however many there were', async () => {
+    const place = new Constituency();
+    const a = new Candidate(place);
+    let asked = 0;
+    const candidate = (): boolean => {
+      asked++;
+      return true;
+    };
+    // The last of ten terms lasts.
+    let terms = 0;
+    void a.election.campaign(({ signal }) => (++terms < 10 ? undefined : ended(signal)), { candidate });
+    await place.clock.advance('10m');
+    expect(terms).toBe(10);
+    asked = 0;
+    await place.clock.advance('1m');
+    expect(asked).toBe(60);
+  });
+
   it('that fails again after it has answered is logged again', async () => {
     const place = new Constituency();
     const a = new Candidate(place);
