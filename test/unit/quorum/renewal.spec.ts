@@ -81,6 +81,20 @@ describe('a lock that is held', () => {
     expect(votes()).toBe(3);
   });
 
+  it('with a fixed lease counts no vote that it won back: the second restart empty ends it, and its signal says so', async () => {
+    quorum = new VirtualQuorum(3);
+    const client = await quorum.join();
+    const lock = await quorum.clock.until(client.acquire(name, { lease: '1m' }));
+    await quorum.clock.advance('1s');
+    restartEmpty(client, 0);
+    await quorum.clock.advance('15s');
+    expect([lock.isHeld, votes()]).toEqual([true, 3]);
+    restartEmpty(client, 1);
+    await quorum.clock.advance(1);
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    await quorum.clock.until(lock.release());
+  });
+
   it('is lost when a majority has forgotten it, even if every node would vote for it again', async () => {
     const { client, lock } = await holder(3);
     quorum.servers[0]!.faults.lose(name);
