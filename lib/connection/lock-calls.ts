@@ -1,6 +1,6 @@
 import { type Inspect, inspectCustom } from '../core/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
-import { type LockKey, assertLockKey, assertLockName } from '../core/lock-key.js';
+import { type LockKey, type NameIn, assertLockKey, assertLockName } from '../core/lock-key.js';
 import type { LockSite } from '../nesting/lock-site.js';
 import type { Election } from '../leader/leadership.js';
 import { type LockViews, readForceRelease } from '../core/lock-views.js';
@@ -44,7 +44,7 @@ export abstract class LockCalls {
    * LockLostError when the event loop stood still from the grant until the end of the lease, LockConfigurationError for a wrong key or
    * option, and `signal.reason` when the signal aborts.
    */
-  async acquire(key: LockKey, options?: LockOptions): Promise<Lock> {
+  async acquire<K extends string>(key: NameIn<K> | ReadonlyArray<NameIn<K>>, options?: LockOptions): Promise<Lock> {
     try {
       return await this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
     } catch (error) {
@@ -57,7 +57,10 @@ export abstract class LockCalls {
    * @param options `wait` is 0 by default: one try.
    * @throws as `acquire` for all other errors; LockQueueFullError, too, when a `wait` is given and too many callers wait.
    */
-  async tryAcquire(key: LockKey, options?: LockOptions): Promise<Lock | null> {
+  async tryAcquire<K extends string>(
+    key: NameIn<K> | ReadonlyArray<NameIn<K>>,
+    options?: LockOptions,
+  ): Promise<Lock | null> {
     try {
       const resolved = this.resolve('tryAcquire', key, options);
       return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
@@ -72,8 +75,15 @@ export abstract class LockCalls {
    * @throws what `fn` throws; else as `acquire`, LockLostError when the lock was lost although `fn` succeeded, and LockConfigurationError
    * when `fn` returned a generator, an Observable or a stream, which would run outside of the lock.
    */
-  using<T>(key: LockKey, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
-  using<T>(key: LockKey, options: LockOptions, fn: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  using<T, K extends string = string>(
+    key: NameIn<K> | ReadonlyArray<NameIn<K>>,
+    fn: (lock: Lock) => T | PromiseLike<T>,
+  ): Promise<T>;
+  using<T, K extends string = string>(
+    key: NameIn<K> | ReadonlyArray<NameIn<K>>,
+    options: LockOptions,
+    fn: (lock: Lock) => T | PromiseLike<T>,
+  ): Promise<T>;
   async using<T>(
     key: LockKey,
     ...rest: [(lock: Lock) => T | PromiseLike<T>] | [LockOptions, (lock: Lock) => T | PromiseLike<T>]
@@ -125,7 +135,7 @@ export abstract class LockCalls {
   }
 
   /** The innermost lock of the running flow, or its hold of `key`, alone or as one of several names. Undefined outside. */
-  current(key?: string): Lock | undefined {
+  current<K extends string>(key?: NameIn<K>): Lock | undefined {
     return this.connection.current(key);
   }
 
@@ -134,7 +144,7 @@ export abstract class LockCalls {
    * decide by it whether to work.
    * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
    */
-  async inspect(key: string): Promise<LockInfo> {
+  async inspect<K extends string>(key: NameIn<K>): Promise<LockInfo> {
     this.check('inspect', () => assertLockName(key));
     return this.look(key, (views) => views.inspect(key));
   }
@@ -147,7 +157,7 @@ export abstract class LockCalls {
    * LockUnavailableError when Redis does not answer, `signal.reason`, and LockConfigurationError for a wrong key or option and inside the
    * lock itself.
    */
-  waitUntilFree(key: string, options?: Pick<LockOptions, 'wait' | 'signal'>): Promise<void>;
+  waitUntilFree<K extends string>(key: NameIn<K>, options?: Pick<LockOptions, 'wait' | 'signal'>): Promise<void>;
   async waitUntilFree(key: string, options?: object): Promise<void> {
     const { connection } = this;
     const resolved = this.check('waitUntilFree', () => {
@@ -171,7 +181,7 @@ export abstract class LockCalls {
    * @returns true when a holder lost the lock; false when there was none, or none with this token
    * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key or option.
    */
-  async forceRelease(key: string, options?: ForceReleaseOptions): Promise<boolean> {
+  async forceRelease<K extends string>(key: NameIn<K>, options?: ForceReleaseOptions): Promise<boolean> {
     const checked = this.check('forceRelease', () => {
       assertLockName(key);
       return readForceRelease(options);
@@ -198,7 +208,7 @@ export abstract class LockCalls {
    * which is its name in metrics, too: build a name with values by `lockName`.
    * @throws LockConfigurationError for a wrong name.
    */
-  election(name: string): Election {
+  election<K extends string>(name: NameIn<K>): Election {
     this.check('election', () => assertLockName(name));
     return this.connection.election(name);
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LockInfo, RedisLockService } from 'nestjs-redis-lock';
+import { type LockInfo, lockName, type RedisLockService } from 'nestjs-redis-lock';
 import type { DataSource } from 'typeorm';
 import type { RedisServer } from '../../scripts/redis-server.mjs';
 import { guards, type Guard } from '../src/settings.js';
@@ -199,7 +199,7 @@ export class Show implements AsyncDisposable {
     while (await this.pause(lookEvery)) {
       for (const sale of this.sales) await sale.look(database);
       const { eventId } = this.locked;
-      const lock = this.isOpen ? await locks.inspect(`event:${eventId}`).catch(() => undefined) : undefined;
+      const lock = this.isOpen ? await locks.inspect(lockName`event:${eventId}`).catch(() => undefined) : undefined;
       this.lock = eventId === this.locked.eventId ? lock : undefined;
       onChange();
     }

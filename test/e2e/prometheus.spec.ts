@@ -63,9 +63,9 @@ if (!hasPrometheus) console.warn('SKIPPED: a Prometheus that scrapes the sample 
   const sell = async (): Promise<void> => {
     const locks = here.get(RedisLockService);
     const buyers = [buyHere(), buyHere(), buyThere(), buyHere()];
-    while ((await locks.inspect(`event:${gig}`)).holders.length === 0);
-    expect(await locks.tryAcquire(`event:${gig}`)).toBeNull();
-    while (!(await locks.forceRelease(`event:${gig}`)));
+    while ((await locks.inspect(lockName`event:${gig}`)).holders.length === 0);
+    expect(await locks.tryAcquire(lockName`event:${gig}`)).toBeNull();
+    while (!(await locks.forceRelease(lockName`event:${gig}`)));
     await Promise.all(buyers);
   };
 

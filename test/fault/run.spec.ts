@@ -257,7 +257,7 @@ describe('run', () => {
     ];
     for (const each of runs) await each.says(/held/);
     expect((await locks.inspect(name)).holders.map(({ label }) => label)).toEqual(['reader', 'reader']);
-    const { limit, holders } = await locks.inspect(`${name}:permits`);
+    const { limit, holders } = await locks.inspect(String(`${name}:permits`));
     expect([limit, holders.map(({ label }) => label)]).toEqual([2, ['sh', 'sh']]);
     writeFileSync(until, '');
     for (const each of runs) expect(await each.exited).toBe(0);

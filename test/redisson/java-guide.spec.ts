@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
-import { RedisLockService } from 'nestjs-redis-lock';
+import { lockName, RedisLockService } from 'nestjs-redis-lock';
 import { Products, sharedWithJava, withSharedTokens } from '../../examples/redisson/products.js';
 import { buildJava } from '../../scripts/java.mjs';
 import { sharedRedisUrl } from '../support/redis-server.js';
@@ -80,7 +80,7 @@ if (whyNoRedisson === undefined)
       const fenced = await Test.createTestingModule({ imports: [withSharedTokens(sharedRedisUrl())] }).compile();
       await fenced.init();
       const token = (): Promise<number> =>
-        fenced.get(RedisLockService).using(`product:${id}`, async ({ fencingToken }) => fencingToken);
+        fenced.get(RedisLockService).using(lockName`product:${id}`, async ({ fencingToken }) => fencingToken);
       const before = await token();
       await using java = start('token', id, 2);
       const [first = 0, second = 0] = await java.done();

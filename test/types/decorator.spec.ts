@@ -93,6 +93,35 @@ const snippets: Record<string, string> = {
   'refuses a class': `@DistributedLock('p') class A {} // error: `,
   'refuses an unknown option': `class A { @DistributedLock({ key: 'p', leese: '5s' }) async m() {} } // error: 'leese' does not exist`,
   'refuses an unknown unit of time': `class A { @DistributedLock({ key: 'p', lease: '5 parsec' }) async m() {} } // error: not assignable`,
+  'takes names of any kind by call: texts, consts, enums, lockName, a variable, a UUID, lists of them': `enum Job { Nightly = 'nightly' }
+    const fixed = 'a'; declare const name: string, either: 'a' | 'b', list: readonly string[], key: string | readonly string[];
+    async function f(locks: RedisLockService, uuid: ReturnType<typeof crypto.randomUUID>) {
+      await locks.acquire('a'); await locks.acquire(fixed); await locks.acquire(Job.Nightly); await locks.acquire(\`job:\${either}\`); await locks.acquire(name);
+      await locks.acquire(lockName\`file:\${name}\`); await locks.acquire(uuid); await locks.acquire(list); await locks.acquire(key); await locks.acquire([name, 'b']);
+      const n: number = await locks.using(either, async () => 5); const m: number = await locks.using<number>(list, { wait: 5 }, () => n);
+      await locks.tryAcquire(['a', lockName\`b:\${m}\`]); await locks.inspect(name); await locks.forceRelease('a'); await locks.waitUntilFree(name, { wait: 5 });
+      return [locks.current(), locks.current(name), locks.election('a')]; }`,
+  ...Object.fromEntries(
+    [
+      'acquire(NAME)',
+      'tryAcquire(NAME)',
+      'using(NAME, () => 1)',
+      'using(NAME, { wait: 1 }, () => 1)',
+      "acquire(['a', NAME])",
+    ]
+      .concat([
+        'inspect(NAME)',
+        'forceRelease(NAME)',
+        'waitUntilFree(NAME)',
+        'election(NAME)',
+        'current(NAME)',
+        "acquire(path === '' ? 'a' : NAME)",
+      ])
+      .map((call) => [
+        `refuses a template string that does not encode its values: ${call}`,
+        `const f = (locks: RedisLockService, path: string) => locks.${call.replace('NAME', '`file:${path}`')}; // error: a template string does not encode its values`,
+      ]),
+  ),
   'takes a duration from the configuration as a string, where a connection gets its options': `const given = process.env.LOCK_LEASE;
     RedisLockModule.forRoot({ lease: given, wait: given, commandTimeout: given, poll: given, shutdownTimeout: given });
     RedisLockModule.forRootAsync({ useFactory: () => ({ lease: given, replicas: { count: 1, timeout: given ?? '1s' } }) });`,

@@ -178,7 +178,7 @@ describe('watch', () => {
     const args = ['watch', '--json', '--every', '100ms', '--limit', '2', '--prefix', prefix];
     await using watching = new CliProcess(args, { redis: server.url });
     await watching.says(/"key":"released"/);
-    for (let index = 0; index < 200; index++) await a.acquire(`other:${index}`);
+    for (let index = 0; index < 200; index++) await a.acquire(String(`other:${index}`));
     await lock.release();
     // One of the others takes its place.
     await watching.says(/"key":"released"[^\n]*"holders":\[\][^]*"key":"other/);

@@ -394,7 +394,7 @@ describe('the work of the console', () => {
     const locks = app.get(RedisLockService);
     expect(app.get(LockTestBed)).toBeDefined();
     for (let done = 0; done < 20_000; done += 1_000)
-      await Promise.all(Array.from({ length: 1_000 }, (_, index) => locks.acquire(`name:${done + index}`)));
+      await Promise.all(Array.from({ length: 1_000 }, (_, index) => locks.acquire(String(`name:${done + index}`))));
     const { text, json } = await new Console(app, `${await app.getUrl()}/locks`).get('/api/overview');
     expect(text.length).toBeLessThan(50_000);
     expect(json).toMatchObject({ own: { held: 20_000, holds: { more: 19_950 } } });

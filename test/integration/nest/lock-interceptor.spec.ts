@@ -35,6 +35,7 @@ import {
   LockInterceptor,
   RedisLockModule,
   RedisLockService,
+  lockName,
 } from 'nestjs-redis-lock';
 import { Observable, map, of, tap } from 'rxjs';
 import { type Deferred, deferred, onSharedRedis } from './fixtures.js';
@@ -103,7 +104,7 @@ class Items {
   @DistributedLock({ key })
   async value(@Param('id', NotingPipe) id: string) {
     note('handler');
-    return this.locks.using(`item:${id}`, (lock) => ({ depth: lock.depth }));
+    return this.locks.using(lockName`item:${id}`, (lock) => ({ depth: lock.depth }));
   }
 
   @Get('both/:id')
@@ -560,7 +561,7 @@ describe('LockInterceptor', () => {
       @DistributedLock({ key })
       async value(@Param('id') id: string, again = false): Promise<unknown> {
         if (!again) return this.audit(id);
-        return this.locks.using(`item:${id}`, ({ depth }) => depth);
+        return this.locks.using(lockName`item:${id}`, ({ depth }) => depth);
       }
 
       // With a decorator above, the lock is taken before it and a second wrapper finds that lock.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test, type TestingModule } from '@nestjs/testing';
 import Database from 'libsql';
-import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { lockName, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { onSharedRedis } from './fixtures.js';
 import { forkWorker, type Worker } from '../../support/worker.js';
 
@@ -52,9 +52,9 @@ describe.each(orders)('%s', (service, title) => {
     worker.send({ service, id, fails: false });
     await expect(worker.message()).resolves.toEqual({ event: 'ending', how: 'commit', held: `row:${id}` });
     // All is written and nothing committed: the lock must not be free.
-    await expect(locks.tryAcquire(`row:${id}`)).resolves.toBeNull();
+    await expect(locks.tryAcquire(lockName`row:${id}`)).resolves.toBeNull();
     expect(rows(id)).toEqual([]);
-    const seen = locks.using(`row:${id}`, { wait: '20s' }, () => rows(id));
+    const seen = locks.using(lockName`row:${id}`, { wait: '20s' }, () => rows(id));
     worker.send('go');
     await expect(seen).resolves.toEqual([{ writer: service }]);
     await expect(worker.message()).resolves.toEqual({ event: 'done', result: [`row:${id}`, 1] });
@@ -64,8 +64,8 @@ describe.each(orders)('%s', (service, title) => {
     const id = randomUUID();
     worker.send({ service, id, fails: true });
     await expect(worker.message()).resolves.toEqual({ event: 'ending', how: 'rollback', held: `row:${id}` });
-    await expect(locks.tryAcquire(`row:${id}`)).resolves.toBeNull();
-    const seen = locks.using(`row:${id}`, { wait: '20s' }, () => rows(id));
+    await expect(locks.tryAcquire(lockName`row:${id}`)).resolves.toBeNull();
+    const seen = locks.using(lockName`row:${id}`, { wait: '20s' }, () => rows(id));
     worker.send('go');
     await expect(seen).resolves.toEqual([]);
     await expect(worker.message()).resolves.toEqual({ event: 'done', error: 'business' });

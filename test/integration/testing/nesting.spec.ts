@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { DistributedLock, InjectRedisLock, type LockFindingCode, RedisLockService } from 'nestjs-redis-lock';
+import { DistributedLock, InjectRedisLock, type LockFindingCode, lockName, RedisLockService } from 'nestjs-redis-lock';
 import { LockTestBed, RedisLockTestingModule, type RedisLockTestingOptions } from 'nestjs-redis-lock/testing';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
@@ -38,7 +38,7 @@ class Orders {
     return id;
   }
   async move(from: number, to: number) {
-    await this.locks.using(`account:${from}`, () => this.locks.using(`account:${to}`, () => undefined));
+    await this.locks.using(lockName`account:${from}`, () => this.locks.using(lockName`account:${to}`, () => undefined));
   }
 }
 
@@ -152,7 +152,7 @@ describe('locks inside each other, in development', () => {
     const slugs = Array.from({ length: 300 }, (_, index) => 'x'.repeat(index + 1));
     const nothing = async () => undefined;
     for (const slug of slugs)
-      await orders.locks.using(`${slug}/outer`, { lease: '1s' }, () => orders.locks.using(slug, nothing));
+      await orders.locks.using(String(`${slug}/outer`), { lease: '1s' }, () => orders.locks.using(slug, nothing));
     expect(findings('LOCK_DOCTOR_LEASE')).toEqual([expect.stringMatching(/'x\/outer' \(.*1000 ms.*'x' \(/)]);
   });
 

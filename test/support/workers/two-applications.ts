@@ -36,7 +36,7 @@ class Second {}
 const options = { logger: ['error', 'warn'] as Array<'error' | 'warn'> };
 const first = await NestFactory.createApplicationContext(First, options);
 const second = await NestFactory.createApplicationContext(Second, options);
-const lock = await second.get(RedisLockService).acquire(`${NAME}:2`);
+const lock = await second.get(RedisLockService).acquire(String(`${NAME}:2`));
 let other = false;
 const own = await first.get(Reports).build(async () => {
   process.send?.('blocked');

@@ -67,7 +67,7 @@ describe('a handle that is collected while it holds', () => {
 
   it('is one of any number in one line', async () => {
     await clock.until(
-      Promise.all(Array.from({ length: 100 }, (_, index) => locks.acquire(`a:${index}`))).then(() => 0),
+      Promise.all(Array.from({ length: 100 }, (_, index) => locks.acquire(String(`a:${index}`)))).then(() => 0),
     );
     await clock.advance('20s');
     await collected();

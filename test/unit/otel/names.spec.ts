@@ -52,7 +52,7 @@ async function use(bed: LockTestBed, email: string): Promise<void> {
   const locks = bed.locks();
   await bed.connect(new Accounts()).open(email);
   await locks.using(lockName`customer:${email}:cart`, { label: email }, () => undefined);
-  await locks.using(`raw:${email}`, { label: email }, () => undefined);
+  await locks.using(String(`raw:${email}`), { label: email }, () => undefined);
 }
 
 /** All others. */
@@ -64,19 +64,19 @@ async function useFurther(bed: LockTestBed, email: string): Promise<void> {
   await accounts.plain(email);
   await accounts.bare(email);
   await locks.using([`raw:${email}`, lockName`customer:${email}:cart`, email], () => undefined);
-  const shared = await locks.acquire(`page:${email}`, { shared: true });
-  await expect(locks.acquire(`page:${email}`, { wait: 0, label: email })).rejects.toThrow('page');
-  await locks.forceRelease(`page:${email}`, { actor: email, reason: email });
+  const shared = await locks.acquire(String(`page:${email}`), { shared: true });
+  await expect(locks.acquire(String(`page:${email}`), { wait: 0, label: email })).rejects.toThrow('page');
+  await locks.forceRelease(String(`page:${email}`), { actor: email, reason: email });
   await expect(shared.release()).resolves.toBeUndefined();
-  await locks.adopt(await (await locks.acquire(`seat:${email}`)).export(), () => undefined);
+  await locks.adopt(await (await locks.acquire(String(`seat:${email}`))).export(), () => undefined);
   await expectRefused(locks, bed, email);
 }
 
 /** Waits behind another process, and gives up with an error that is named by a value. */
 async function expectRefused(locks: RedisLockService, bed: LockTestBed, email: string): Promise<void> {
-  const other = await bed.otherProcess().acquire(`taken:${email}`);
+  const other = await bed.otherProcess().acquire(String(`taken:${email}`));
   const abort = new AbortController();
-  const waiting = locks.acquire(`taken:${email}`, { signal: abort.signal });
+  const waiting = locks.acquire(String(`taken:${email}`), { signal: abort.signal });
   abort.abort(Object.assign(new Error('gone'), { name: email }));
   await expect(waiting).rejects.toThrow('gone');
   await other.release();
