@@ -47,11 +47,9 @@ describe('sentinels', () => {
     }
   });
 
-  it('that do not know the name of the master are reported so, and a server that is no sentinel is refused', async () => {
+  it('that do not know the name of the master are reported so', async () => {
     await using locker = new Locker({ ...group.connection, name: 'other' }, { commandTimeout: 500 });
     await expect(locker.client.start()).rejects.toThrow(/No such master/);
-    expect(() => new Locker({ sentinels: [{ host: '127.0.0.1' }] })).toThrow(/sentinels need/);
-    expect(() => new Locker({ sentinels: [], name: 'locks' })).toThrow(/sentinels need/);
   });
 
   it('of which one is silent are asked one after the other', async () => {

@@ -223,6 +223,7 @@ describe('a value that ioredis would read as another one', () => {
     expect(refusalOf({ redis: { sentinels, name: 'main' } })).toContain(
       'redis: sentinels need at least one { host, port }',
     );
+    expect(refusalOf({ redis: { sentinels: [{ host: 'h' }] } })).toContain('and name: the name of the master');
   });
 });
 
