@@ -27,4 +27,14 @@ export const fromBase64url = (encoded: string): string => Buffer.from(encoded, '
 /** Bytes of UTF-8. */
 export const byteLength = (text: string): number => Buffer.byteLength(text);
 
+/** True while a debugger can stop the process (`--inspect`). */
+export const isInspected = (): boolean => {
+  try {
+    return process.getBuiltinModule('node:inspector').url() !== undefined;
+  } catch {
+    // A Node without it.
+    return false;
+  }
+};
+
 export const warn = (text: string, code: string): void => process.emitWarning(text, { code });

@@ -16,8 +16,8 @@ import {
   type PresentHolder,
   type ReleaseReply,
 } from './lock-backend.js';
-import type { FlowNode } from './lock-flow.js';
-import type { LockHandle } from './lock-handle.js';
+import { type FlowNode, handlesOf } from './lock-flow.js';
+import { LockHandle } from './lock-handle.js';
 import type { Observation } from './observation.js';
 import { refusals } from './refusals.js';
 import { HandOffBudget } from './hand-off-budget.js';
@@ -348,7 +348,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     // Subscribers see the holder that the error names.
     this.tellContended(caller);
     const rest = this.hold ? this.hold.remaining() : this.blockerLeft;
-    return refusals.waitedTooLong(this.name, wait, rest, this.holder, name);
+    const refusal = this.isOfOwnFlow(caller) ? refusals.waitsForItself : refusals.waitedTooLong;
+    return refusal(this.name, wait, rest, this.holder, name);
   }
 
   private leave(caller: Caller, reason: unknown): void {
@@ -412,6 +413,13 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return left === undefined ? undefined : Math.max(0, Math.floor(left + blocker!.seenAt - this.host.clock.now()));
   }
 
+  /** True when the caller is inside the lock that it requests: another client of this process holds it. */
+  private isOfOwnFlow({ around }: Caller): boolean {
+    for (const handle of handlesOf(around))
+      if (LockHandle.holdOf(handle).claim.id === this.blocker?.holder.id) return true;
+    return false;
+  }
+
   private tellContended({ request }: Caller): void {
     if (request) this.host.observation.contended(request, this.holder);
   }
@@ -419,6 +427,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   /** The end of a call that must not wait. @param rest of the holder's lease, in ms */
   private contendedFor(caller: Caller, rest = this.hold?.remaining()): LockError {
     this.tellContended(caller);
+    if (this.isOfOwnFlow(caller)) return refusals.waitsForItself(this.name, 0, rest, this.holder, caller.name);
     return refusals.contended(this.name, rest, this.holder, caller.name);
   }
 

@@ -11,6 +11,7 @@ import {
   LockUpgradeError,
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
+import { isInspected } from '../platform.js';
 import { describeProcess } from './claim-id.js';
 import { describe, kindOf, nameOf, printable, textOf } from './describe.js';
 
@@ -29,6 +30,7 @@ const heldBy = (holder: LockHolder, rest: number | undefined): string =>
         : `, whose lease ends in ${Math.ceil(rest)} ms`);
 /** Another program has written the key without an expiry. */
 const neverEnds = ', whose lease never ends';
+const debugged = "A debugger is attached, and a breakpoint stops the renewal: set lease: '1h' in development. ";
 const anotherCaller = 'another caller';
 
 /** Whole milliseconds. No time helps with a lease that never ends. */
@@ -62,6 +64,21 @@ export const refusals = {
       `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; it is held by ${heldBy(holder, rest)}` : ''}. Wait longer, do less inside it, or lock something smaller.`,
       { key, retryAfter: retryAfterOf(rest), holder },
     ),
+
+  /** The flow around the call holds the lock through another client of this process, such as one of `createLockClient`. No wait helps. */
+  waitsForItself: (
+    key: string,
+    wait: number,
+    rest: number | undefined,
+    holder: LockHolder | undefined,
+    where?: string,
+  ) => {
+    const Type = wait === 0 ? LockNotAcquiredError : LockWaitTimeoutError;
+    return new Type(
+      `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder, rest) : anotherCaller}: by the flow that requests it, through another client, so the call waits for itself. Inside the lock, use the client that took it: in an application the injected RedisLockService.`,
+      { key, retryAfter: retryAfterOf(rest), holder },
+    );
+  },
 
   /** Redis did not answer during the whole `wait`, or for `commandTimeout` to the last command. */
   silence: (key: string, option: 'wait' | 'commandTimeout', ms: number, where?: string) =>
@@ -148,7 +165,7 @@ export const losses = {
       key,
       where,
       'expired',
-      'its lease ran out. Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.',
+      `its lease ran out. ${isInspected() ? debugged : ''}Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.`,
     ),
 
   /** `expired`: the handle of `acquire` was collected while it held, so nobody could release the lock. */

@@ -98,4 +98,6 @@ export const fromBase64url = (encoded: string): string =>
 
 export const byteLength = (text: string): number => new TextEncoder().encode(text).length;
 
+export const isInspected = (): boolean => false;
+
 export const warn = (text: string, code: string): void => globalThis.console.warn(`${code}: ${text}`);

@@ -1,3 +1,4 @@
+import inspector from 'node:inspector';
 import { describe, expect, it } from '@jest/globals';
 import { settled } from '../../support/virtual-clock.js';
 import { deferred, unanswered } from '../../support/scripted-backend.js';
@@ -32,6 +33,24 @@ describe('a hold', () => {
     await end;
     expect(other.lost!.message).toMatch(/^'a\\nb': Lock 'b' was lost: /);
     expect(log.lines).toEqual([line, expect.stringContaining(`'b' ('a\\nb')`), `error ${other.lost!.message}`]);
+  });
+
+  it('that runs out while a debugger is attached says that a breakpoint stops the renewal', async () => {
+    const { clock, ...v } = world();
+    const [stopped, other] = [await v.acquire('a', { lease: 1_000 }), await v.acquire('b', { lease: 5_000 })];
+    inspector.open(0, '127.0.0.1');
+    try {
+      clock.stall(1_000);
+      expect(stopped.isHeld).toBe(false);
+    } finally {
+      inspector.close();
+    }
+    clock.stall(5_000);
+    expect(other.isHeld).toBe(false);
+    expect(stopped.lost!.message).toContain(
+      "A debugger is attached, and a breakpoint stops the renewal: set lease: '1h'",
+    );
+    expect(other.lost!.message).not.toContain('debugger');
   });
 
   it('that is lost stays lost after a late reply', async () => {
