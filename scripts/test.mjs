@@ -96,7 +96,7 @@ async function check(title, program) {
 }
 
 /** Tests that try random inputs (test/support/random-runs.ts), and are quick enough for many. */
-const random = 'unit/(random-calls|lab/walks)|integration/engine/table';
+const random = 'unit/(random-calls|lab/walks|quorum/tokens)|integration/engine/(table|several-names)';
 
 /** Every backend but memory and one Redis, with which most changes show what they break. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum|redisson|valkey)';

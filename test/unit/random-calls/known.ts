@@ -9,9 +9,9 @@ const usual: Call = {
   ...{ at: 0, process: 0, names: ['a'], crowd: 1, share: false, permits: 1, wait: 5_000, lease: 2_000, renew: false },
   ...{ fairness: 'handoff', abortAfter: undefined, minHold: undefined, maxHold: undefined, work: 0, atLast: 'release' },
 };
-const call = (terms: Partial<Call>): Call => ({ ...usual, ...terms });
+export const call = (terms: Partial<Call>): Call => ({ ...usual, ...terms });
 const several = (count: number, terms: Partial<Call> = {}): Call[] => Array.from({ length: count }, () => call(terms));
-const drawn = (scene: Scene, poll = 1_000, first = atOnce, others = [atOnce, atOnce], pauses = 0): Drawn => [
+export const drawn = (scene: Scene, poll = 1_000, first = atOnce, others = [atOnce, atOnce], pauses = 0): Drawn => [
   [first, ...others],
   scene,
   poll,

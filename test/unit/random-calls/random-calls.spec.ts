@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { randomRuns } from '../../support/random-runs.js';
 import { beginning, type Call, poll, processes, scenes } from './calls.js';
-import { type Drawn, exampleOf, known } from './known.js';
+import { call, type Drawn, drawn, exampleOf, known } from './known.js';
 import { Run, type Seen } from './run.js';
 
 const runs = randomRuns<Drawn>({ usual: 300, deep: 3_000 }, exampleOf);
@@ -48,4 +48,28 @@ describe.each([
     },
     runs.numRuns * 200,
   );
+});
+
+describe('a run that fails', () => {
+  it('is printed as an entry of known.ts, whatever was drawn', () => {
+    for (const input of Object.values(known)) {
+      // oxlint-disable-next-line typescript/no-implied-eval -- the text is what is tested
+      const read = new Function('call', 'drawn', `return {${exampleOf(input)}}`) as (...by: unknown[]) => object;
+      expect(read(call, drawn)).toEqual({ 'what happens': input });
+    }
+  });
+
+  it('says how to make the same runs again', async () => {
+    const { reporter } = randomRuns<[number]>({ usual: 1, deep: 1 });
+    const failing = fc.assert(
+      fc.asyncProperty(fc.constant(7), async (_seven: number) => Promise.reject(new Error('broken'))),
+      { numRuns: 3, seed: 5, reporter },
+    );
+    await expect(failing).rejects.toMatchObject({
+      message: expect.stringContaining(
+        'Again: RANDOM_SEED=5 RANDOM_RUNS=3 npm run jest -- test/unit/random-calls/random-calls.spec.ts\n\nAs an example:\n[7]',
+      ),
+      cause: expect.objectContaining({ message: 'broken' }),
+    });
+  });
 });
