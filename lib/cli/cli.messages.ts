@@ -136,6 +136,29 @@ export const viewLines = {
   /** There are names behind the limit. */
   more: (limit: number) => `only the first ${limit} names are looked at: add --limit or --starts-with.`,
 
+  /** `tree`, of processes that have something to tell. */
+  moreProcesses: (count: number) =>
+    `${count} more processes tell something: add --limit. Those with another version of this library cannot be read.`,
+
+  /** `tree`. A process with `activity: false` tells nothing. */
+  noWaits: () => 'No process waits for a lock, as far as the processes tell.',
+
+  /** `tree`, in place of a process. */
+  unknownHolder: () => '(a process that is not known yet)',
+
+  /** `tree`, behind the waiters of a lock that are shown. */
+  moreWaiters: (count: number) => `and ${count} more ${count === 1 ? 'process' : 'processes'}`,
+
+  /** `tree`: each caller waits for what the next one holds. It ends when a wait ends, or by force. */
+  deadlock: (steps: string) => `Deadlock: ${steps}.`,
+
+  /** `tree`, behind the deadlocks that are shown. */
+  moreDeadlocks: (count: number) => `Deadlocks that are not shown: ${count}.`,
+
+  /** `tree`, of a picture that would be too large. */
+  notShown: (locks: number, callers: number) =>
+    `Not shown: ${locks} locks. Not looked at: ${callers} callers that hold locks while they wait.`,
+
   /** `watch`, which goes on. */
   noAnswer: (reason: string) => `${reason} watch tries again.`,
 

@@ -17,9 +17,9 @@ const commands: Record<CommandName, { readonly usage: string; readonly help: str
   and the options of ls`,
   },
   tree: {
-    usage: 'tree [--limit 10000]',
-    help: `Shows who waits for whom: process, lock, process. Circles are marked.
-  --limit N            looks at N names at most (10000)`,
+    usage: 'tree [--limit 1000]',
+    help: `Shows who waits for whom, as the processes tell it: process, lock, process. Deadlocks are marked.
+  --limit N            reads N processes at most, those with the longest waits (1000)`,
   },
   release: {
     usage: 'release NAME --token TOKEN | --client CLIENT --reason TEXT [--actor NAME] [--yes]',

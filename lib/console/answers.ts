@@ -2,7 +2,7 @@ import type { HeldLock, HotName, LockIncident, ProcessActivity, WaitedForLock } 
 import type { LockHealthReason } from '../core/health.js';
 import type { LockKind } from '../core/lock-backend.js';
 import type { LockFinding } from '../core/lock-finding.js';
-import type { Party, WaitTree } from './wait-tree.js';
+import type { Party, WaitTree } from '../operators/wait-tree.js';
 
 /** What the console answers, as JSON: undefined fields are left out. Times are milliseconds as of the answer. */
 

@@ -5,8 +5,10 @@ import type { LockInfo } from '../core/lock-info.js';
 import { LockConfigurationError, type LockError } from '../errors/lock-errors.js';
 import type { ConsoleProblem, ConsoleView, FindAnswer, Lists, ListAnswer, ProcessAnswer, Seen } from './answers.js';
 import { nearNames } from './near-names.js';
-import { overviewOf, type Picture, pictureOf, type SeenProcess } from './overview.js';
+import { overviewOf, type Picture, pictureOf } from './overview.js';
 import { processesOf } from './process-view.js';
+import type { Turns } from '../core/turns.js';
+import type { SeenProcess } from '../operators/wait-graph.js';
 import { SharedQuestion } from './shared-question.js';
 
 /** Processes that are read at once, and holds of this process that are known and shown. */
@@ -46,7 +48,7 @@ export class ConsoleReader {
   private fleet: { readonly found: FleetActivity; readonly at: number } | undefined;
 
   constructor(readonly connection: LockConnection) {
-    this.view = new SharedQuestion(() => this.look());
+    this.view = new SharedQuestion((turns) => this.look(turns));
   }
 
   async overview(): Promise<ConsoleView> {
@@ -153,34 +155,37 @@ export class ConsoleReader {
     return (await this.view.ask()).value;
   }
 
-  private async look(): Promise<View> {
+  private async look(turns: Turns): Promise<View> {
     const { connection } = this;
-    const problem = await this.readFleet();
+    const problem = await this.readFleet(turns);
     const { activity } = connection;
+    turns.interrupt();
+    // These have turns of their own.
     const own = { ...(await activity.own()), ...(await activity.live.holds(mostHolds)) };
+    turns.resume();
     const age = this.fleet && Math.round(performance.now() - this.fleet.at);
     const others = (this.fleet?.found.processes ?? [])
       .filter(({ client }) => client !== own.client)
       .map((process): SeenProcess => ({ ...process, age: process.age + age! }));
-    const picture = pictureOf([{ ...own, age: 0 }, ...others]);
+    const picture = await pictureOf([{ ...own, age: 0 }, ...others], turns);
     const seen = { connection: connection.name, age, problem };
     const { client, host, pid, held, waiting } = own;
     const holds = [...own.leads.first, ...own.long.first, ...own.holds.first];
     holds.sort((one, other) => other.heldFor - one.heldFor);
     const shown = { first: holds.slice(0, shownHolds), more: Math.max(0, held - shownHolds) };
     const answer = {
-      ...overviewOf(picture, this.fleet?.found.total ?? 0),
+      ...(await overviewOf(picture, this.fleet?.found.total ?? 0, turns)),
       ...seen,
       own: { client, host, pid, held, waiting, holds: shown, tells: activity.isStarted },
     };
     return { seen, picture, own, known: namesIn(picture), answer };
   }
 
-  private async readFleet(): Promise<ConsoleProblem | undefined> {
+  private async readFleet(turns: Turns): Promise<ConsoleProblem | undefined> {
     const { connection } = this;
     const options = { ...connection.defaults, wait: 0 };
     try {
-      const found = await connection.ask(undefined, options, ({ activity }) => activity.fleet(mostProcesses));
+      const found = await connection.ask(undefined, options, ({ activity }) => activity.fleet(mostProcesses, turns));
       this.fleet = { found, at: performance.now() };
       return undefined;
     } catch (error) {

@@ -1,27 +1,25 @@
-import type {
-  FurtherName,
-  HeldLock,
-  HotName,
-  LockIncident,
-  ProcessActivity,
-  WaitedForLock,
-} from '../core/activity-record.js';
+import type { FurtherName, HeldLock, HotName, LockIncident, WaitedForLock } from '../core/activity-record.js';
 import type {
   ContendedLock,
   Count,
+  FleetFinding,
   HeldByProcess,
   Lists,
   Overview,
   ProcessIncident,
   WaitingProcess,
 } from './answers.js';
-import { type Party, waitTree } from './wait-tree.js';
+import type { Turns } from '../core/turns.js';
+import type { SeenProcess } from '../operators/wait-graph.js';
+import { agedHolder, type Party, waitTree } from '../operators/wait-tree.js';
 
 /** Entries of each list in an overview, and waiting processes of one lock. */
 const most = { contended: 50, leaders: 50, long: 50, hot: 20, incidents: 50, findings: 20, processes: 100 };
 const mostWaiters = 5;
-
-export type SeenProcess = ProcessActivity & { /** ms */ readonly age: number };
+/** Names that are listed. What a fleet has beyond is counted. */
+const mostNames = 20_000;
+/** Entries that a process has in a list: work is counted by them. */
+const mostOf = 20;
 
 /** What the processes of a fleet told, as whole lists. */
 export type Picture = { readonly [List in keyof Lists]: ReadonlyArray<Lists[List]> } & {
@@ -32,22 +30,22 @@ export type Picture = { readonly [List in keyof Lists]: ReadonlyArray<Lists[List
 };
 
 /** @param seen one entry for each process */
-export function pictureOf(seen: readonly SeenProcess[]): Picture {
-  const waits = waitsOf(seen);
+export async function pictureOf(seen: readonly SeenProcess[], turns: Turns): Promise<Picture> {
+  const { waits, dropped } = await waitsOf(seen, turns);
   const lists = {
     contended: waits.map(({ lock }) => lock).sort((one, other) => other.longest - one.longest),
-    leaders: leadersOf(seen),
-    long: holdsOf(seen, (process) => process.long.first),
-    hot: hotOf(seen),
-    incidents: incidentsOf(seen),
-    findings: findingsOf(seen),
+    leaders: leadersOf(await holdsOf(seen, ({ leads }) => leads.first, turns)),
+    long: await holdsOf(seen, ({ long }) => long.first, turns),
+    hot: await hotOf(seen, turns),
+    incidents: await incidentsOf(seen, turns),
+    findings: await findingsOf(seen, turns),
     processes: [...seen]
       .sort((one, other) => other.waiting - one.waiting || other.held - one.held)
       .map(({ client, host, pid, held, waiting, age }) => ({ client, host, pid, held, waiting, age: Math.round(age) })),
   };
   const untold = {
     // The names that two processes do not tell may be the same ones, and they may be names that others tell.
-    contended: sum(seen, ({ contended, further }) => Math.max(0, contended.more - further.length)),
+    contended: dropped + sum(seen, ({ contended, further }) => Math.max(0, contended.more - further.length)),
     long: sum(seen, (process) => process.long.more),
   };
   const counted = (list: keyof Lists): Count => {
@@ -65,7 +63,7 @@ export function pictureOf(seen: readonly SeenProcess[]): Picture {
 }
 
 /** The first entries of each list. @param total how many processes there are to read */
-export function overviewOf(picture: Picture, total: number): Overview {
+export async function overviewOf(picture: Picture, total: number, turns: Turns): Promise<Overview> {
   const { seen, counts, contended, leaders, long, hot, incidents, findings, processes } = picture;
   const first = {
     contended: contended.slice(0, most.contended),
@@ -82,41 +80,55 @@ export function overviewOf(picture: Picture, total: number): Overview {
     moreContended: counts.contended.count - first.contended.length,
     moreLong: counts.long.count - first.long.length,
     waiting: sum(seen, ({ waiting }) => waiting),
-    waits: waitTree(seen),
+    waits: await waitTree(seen, turns),
     total: Math.max(total, seen.length),
   };
 }
 
 /** The oldest first. */
-function holdsOf(
+async function holdsOf(
   processes: readonly SeenProcess[],
   of: (process: SeenProcess) => readonly HeldLock[],
-): HeldByProcess[] {
-  return processes
-    .flatMap((process) => of(process).map((held) => ({ ...partyOf(process, held), ...aged(held, process.age) })))
-    .sort((one, other) => other.heldFor - one.heldFor);
+  turns: Turns,
+): Promise<HeldByProcess[]> {
+  const found: HeldByProcess[] = [];
+  const add = (process: SeenProcess): void => {
+    for (const held of of(process)) found.push({ ...partyOf(process, held), ...aged(held, process.age) });
+  };
+  await turns.each(processes, add, mostOf);
+  return found.sort((one, other) => other.heldFor - one.heldFor);
 }
 
 /** One for each election, the newest epoch: the record of a leader that is gone stays for a while. */
-function leadersOf(processes: readonly SeenProcess[]): HeldByProcess[] {
-  const byEpoch = holdsOf(processes, ({ leads }) => leads.first).sort(
-    (one, other) => one.fencingToken - other.fencingToken,
-  );
+function leadersOf(holds: readonly HeldByProcess[]): HeldByProcess[] {
+  const byEpoch = [...holds].sort((one, other) => one.fencingToken - other.fencingToken);
   const newest = new Map(byEpoch.map((leader) => [leader.key, leader]));
   return [...newest.values()].sort((one, other) => other.heldFor - one.heldFor);
 }
 
 /** A name that callers of several processes wait for is one entry. */
-function waitsOf(processes: readonly SeenProcess[]): Array<{ lock: ContendedLock; waiters: WaitingProcess[] }> {
+async function waitsOf(
+  processes: readonly SeenProcess[],
+  turns: Turns,
+): Promise<{ waits: Array<{ lock: ContendedLock; waiters: WaitingProcess[] }>; dropped: number }> {
+  let dropped = 0;
   const byKey = new Map<string, Seen[]>();
-  for (const process of processes) {
+  const add = (process: SeenProcess): void => {
     for (const lock of [...process.contended.first, ...process.further]) {
       const known = byKey.get(lock.key);
       if (known) known.push({ lock, process });
-      else byKey.set(lock.key, [{ lock, process }]);
+      else if (byKey.size < mostNames) byKey.set(lock.key, [{ lock, process }]);
+      else dropped++;
     }
+  };
+  await turns.each(processes, add, 4 * mostOf);
+  const found: Array<{ lock: ContendedLock; waiters: WaitingProcess[] }> = [];
+  for (const seen of byKey.values()) {
+    found.push(contendedLock(seen));
+    const pause = turns.rest(4 * seen.length);
+    if (pause) await pause;
   }
-  return [...byKey.values()].map(contendedLock);
+  return { waits: found, dropped };
 }
 
 interface Seen {
@@ -149,51 +161,54 @@ function contendedLock(seen: readonly Seen[]): { lock: ContendedLock; waiters: W
   return { lock, waiters };
 }
 
-type Holder = NonNullable<WaitedForLock['holder']>;
-
-export const agedHolder = (holder: Holder, age: number): Holder => ({
-  ...holder,
-  heldFor: holder.heldFor === undefined ? undefined : Math.round(holder.heldFor + age),
-});
-
-function hotOf(processes: readonly SeenProcess[]): HotName[] {
+async function hotOf(processes: readonly SeenProcess[], turns: Turns): Promise<HotName[]> {
   const sums = new Map<string, HotName>();
-  for (const { name, waited, most: atOnce } of processes.flatMap(({ hot }) => hot.first)) {
-    const known = sums.get(name) ?? { waited: 0, most: 0 };
-    // The peaks of two processes may have been at different times: the sum would be a guess.
-    sums.set(name, { name, waited: known.waited + waited, most: Math.max(known.most, atOnce) });
-  }
+  const add = ({ hot }: SeenProcess): void => {
+    for (const { name, waited, most: atOnce } of hot.first) {
+      const known = sums.get(name) ?? { waited: 0, most: 0 };
+      // The peaks of two processes may have been at different times: the sum would be a guess.
+      sums.set(name, { name, waited: known.waited + waited, most: Math.max(known.most, atOnce) });
+    }
+  };
+  await turns.each(processes, add, mostOf);
   return [...sums.values()].sort((one, other) => other.waited - one.waited);
 }
 
 /** The newest first. A forced release and the loss that it caused are one entry. */
-function incidentsOf(processes: readonly SeenProcess[]): ProcessIncident[] {
-  const all = processes.flatMap((process) =>
-    process.incidents.first.map((incident) => ({
-      ...partyOf(process, incident),
-      ...incident,
-      ago: Math.round(incident.ago + process.age),
-    })),
-  );
+async function incidentsOf(processes: readonly SeenProcess[], turns: Turns): Promise<ProcessIncident[]> {
   const grantOf = ({ key, fencingToken }: LockIncident): string => `${fencingToken} ${key}`;
-  const losses = new Map(all.filter(({ lost }) => lost === 'revoked').map((loss) => [grantOf(loss), loss]));
-  const forced = new Set(all.filter(({ type }) => type === 'forced').map(grantOf));
-  return all
-    .filter(({ lost, ...incident }) => lost !== 'revoked' || !forced.has(grantOf(incident)))
-    .map((incident) => {
-      const loss = incident.type === 'forced' ? losses.get(grantOf(incident)) : undefined;
-      // Of the process that lost it, not of the one that the person used.
-      return loss ? { ...incident, client: loss.client, host: loss.host, pid: loss.pid } : incident;
-    })
-    .sort((one, other) => one.ago - other.ago);
+  const all: ProcessIncident[] = [];
+  const losses = new Map<string, ProcessIncident>();
+  const forced = new Set<string>();
+  const add = (process: SeenProcess): void => {
+    for (const incident of process.incidents.first) {
+      const found = { ...partyOf(process, incident), ...incident, ago: Math.round(incident.ago + process.age) };
+      all.push(found);
+      if (found.lost === 'revoked') losses.set(grantOf(found), found);
+      if (found.type === 'forced') forced.add(grantOf(found));
+    }
+  };
+  await turns.each(processes, add, mostOf);
+  const shown: ProcessIncident[] = [];
+  const show = (incident: ProcessIncident): void => {
+    if (incident.lost === 'revoked' && forced.has(grantOf(incident))) return;
+    const loss = incident.type === 'forced' ? losses.get(grantOf(incident)) : undefined;
+    // Of the process that lost it, not of the one that the person used.
+    shown.push(loss ? { ...incident, client: loss.client, host: loss.host, pid: loss.pid } : incident);
+  };
+  await turns.each(all, show, 2);
+  return shown.sort((one, other) => one.ago - other.ago);
 }
 
-function findingsOf(processes: readonly SeenProcess[]): Overview['findings'] {
-  const byMessage = new Map<string, Overview['findings'][number]>();
-  for (const finding of processes.flatMap(({ findings }) => findings.first)) {
-    const known = byMessage.get(finding.message);
-    byMessage.set(finding.message, { ...finding, processes: (known?.processes ?? 0) + 1 });
-  }
+async function findingsOf(processes: readonly SeenProcess[], turns: Turns): Promise<FleetFinding[]> {
+  const byMessage = new Map<string, FleetFinding>();
+  const add = ({ findings }: SeenProcess): void => {
+    for (const finding of findings.first) {
+      const known = byMessage.get(finding.message);
+      byMessage.set(finding.message, { ...finding, processes: (known?.processes ?? 0) + 1 });
+    }
+  };
+  await turns.each(processes, add, mostOf);
   return [...byMessage.values()];
 }
 

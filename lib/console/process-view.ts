@@ -1,6 +1,8 @@
 import type { HeldLock, LockIncident } from '../core/activity-record.js';
 import type { ContendedLock, ProcessHold, ProcessView, ProcessWait } from './answers.js';
-import { aged, agedHolder, type Picture, type SeenProcess } from './overview.js';
+import type { SeenProcess } from '../operators/wait-graph.js';
+import { agedHolder } from '../operators/wait-tree.js';
+import { aged, type Picture } from './overview.js';
 
 /** Processes in one answer: a host may have several. */
 const mostProcesses = 20;

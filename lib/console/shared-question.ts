@@ -1,7 +1,9 @@
-/** How long (ms) an answer is used, at least and at most. */
+import { Turns } from '../core/turns.js';
+
+/** How long (ms) an answer is used, at least; and how long because Redis was slow, at most. */
 const freshness = 1_000;
 const longestFreshness = 4_000;
-/** A question that takes long is asked for at most this part of the time. */
+/** A question that takes long is asked for at most this part of the time. Of the event loop it never takes more. */
 const share = 1 / 20;
 
 export interface Answer<T> {
@@ -17,25 +19,30 @@ export class SharedQuestion<T> {
   private last: Promise<Answer<T>> | undefined;
   private until = 0;
 
-  constructor(private readonly question: () => Promise<T>) {}
+  constructor(
+    private readonly question: (turns: Turns) => Promise<T>,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   get isFresh(): boolean {
-    return this.asking !== undefined || performance.now() < this.until;
+    return this.asking !== undefined || this.now() < this.until;
   }
 
   ask(): Promise<Answer<T>> {
-    if (this.last && performance.now() < this.until) return this.last;
+    if (this.last && this.now() < this.until) return this.last;
     this.asking ??= this.askNow().finally(() => (this.asking = undefined));
     return this.asking;
   }
 
   private askNow(): Promise<Answer<T>> {
-    const begin = performance.now();
-    const outcome = this.question().then((value) => ({ value, at: performance.now() }));
+    const begin = this.now();
+    const turns = new Turns(this.now);
+    const outcome = this.question(turns).then((value) => ({ value, at: this.now() }));
     const remember = (): void => {
       this.last = outcome;
-      const now = performance.now();
-      this.until = now + Math.min(longestFreshness, Math.max(freshness, (now - begin) / share));
+      const now = this.now();
+      const slow = Math.min(longestFreshness, (now - begin) / share);
+      this.until = now + Math.max(freshness, slow, turns.spent / share);
     };
     return outcome.finally(remember);
   }

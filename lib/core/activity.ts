@@ -21,6 +21,7 @@ import type { LockFinding } from './lock-finding.js';
 import type { LockHandle } from './lock-handle.js';
 import type { LockLog } from './lock-log.js';
 import type { Observation } from './observation.js';
+import { Turns } from './turns.js';
 import { activityLines, viewRefusals } from './views.messages.js';
 
 /** Milliseconds between two samples, and between two reports of a process whose callers wait. */
@@ -66,6 +67,9 @@ export interface FleetActivity {
   readonly total: number;
   readonly processes: ReadonlyArray<ProcessActivity & { /** ms since it told */ readonly age: number }>;
 }
+
+/** To read a text is like so many small steps. */
+const textWeight = 64;
 
 const noWaits: LiveWaits = { contended: { first: [], more: 0 }, callers: new Map() };
 
@@ -152,18 +156,19 @@ export class Activity {
     };
   }
 
-  /** @param processes how many at most, those with the longest waits */
-  async fleet(processes: number): Promise<FleetActivity> {
+  /** @param processes how many at most, those with the longest waits; @param turns counts the work, without the wait for an answer */
+  async fleet(processes: number, turns = new Turns()): Promise<FleetActivity> {
     const { backend } = this.#host;
     if (!backend.reports) throw viewRefusals.notProvided('The activity of the fleet');
-    const { total, reports } = await backend.reports(processes);
-    return {
-      total,
-      processes: reports.flatMap(({ text, age }) => {
-        const activity = decodeActivity(text);
-        return activity ? [{ ...activity, age }] : [];
-      }),
+    turns.interrupt();
+    const { total, reports } = await backend.reports(processes).finally(() => turns.resume());
+    const found: Array<FleetActivity['processes'][number]> = [];
+    const read = ({ text, age }: (typeof reports)[number]): void => {
+      const activity = decodeActivity(text);
+      if (activity) found.push({ ...activity, age });
     };
+    await turns.each(reports, read, textWeight);
+    return { total, processes: found };
   }
 
   private get now(): number {

@@ -6,13 +6,9 @@ import type { LocalQueue } from './local-queue.js';
 import { handlesOf } from './lock-flow.js';
 import { LockHandle } from './lock-handle.js';
 import { anyName, kindOfName } from './name-kind.js';
-import { setImmediate } from '../platform.js';
 import type { Observation } from './observation.js';
+import { Turns } from './turns.js';
 
-/** Milliseconds of work after which other work gets a turn. */
-const turn = 2;
-/** Entries between two looks at the clock. */
-const stride = 64;
 /** Locks that a waiting caller is shown to hold, and callers of one name that are shown with theirs. */
 const mostInside = 3;
 const mostFlows = 3;
@@ -26,18 +22,6 @@ export interface LiveLocksHost {
   holds(): Iterable<Hold>;
   queues(): Iterable<LocalQueue>;
   isOwn(handle: LockHandle): boolean;
-}
-
-/** Calls `each` with every item, a few at a time: a process may hold a million locks. */
-async function inTurns<T>(items: Iterable<T>, each: (item: T) => void): Promise<void> {
-  let count = 0;
-  let until = performance.now() + turn;
-  for (const item of items) {
-    each(item);
-    if (++count % stride !== 0 || performance.now() < until) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    until = performance.now() + turn;
-  }
 }
 
 /** The `most` entries with the largest weight, in order. */
@@ -94,7 +78,7 @@ export class LiveLocks {
     const now = host.now();
     const byKey = new Map<string, WaitedForLock>();
     const callers = new Map<string, number>();
-    await inTurns(host.queues(), (queue) => {
+    await new Turns().each(host.queues(), (queue) => {
       const found = queue.waitingHere;
       if (!found) return;
       const { count, first, nested, holder } = found;
@@ -124,7 +108,7 @@ export class LiveLocks {
       long: new Largest<HeldLock>(most),
       holds: new Largest<HeldLock>(most),
     };
-    await inTurns(this.#host.holds(), (hold) => {
+    await new Turns().each(this.#host.holds(), (hold) => {
       if (!hold.isUsed || hold.lost) return;
       const age = now - hold.acquiredAt;
       const list = hold.options.isElection ? 'leads' : isLong(hold, age) ? 'long' : 'holds';

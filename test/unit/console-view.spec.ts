@@ -1,151 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockIncident, ProcessActivity, WaitedForLock } from '../../lib/core/activity-record.js';
-import type { ConsoleView } from '../../lib/console/answers.js';
-import { overviewOf as overviewOfPicture, pictureOf, type SeenProcess } from '../../lib/console/overview.js';
+import type { LockIncident } from '../../lib/core/activity-record.js';
+import type { ConsoleView, Overview } from '../../lib/console/answers.js';
+import { overviewOf as overviewOfPicture, pictureOf } from '../../lib/console/overview.js';
 import { redacted } from '../../lib/console/redaction.js';
 import { isFromOwnPage } from '../../lib/console/same-origin.js';
-import { waitTree } from '../../lib/console/wait-tree.js';
+import { SharedQuestion } from '../../lib/console/shared-question.js';
+import { Turns } from '../../lib/core/turns.js';
+import type { SeenProcess } from '../../lib/operators/wait-graph.js';
+import { listed, processAt, waits } from '../support/fleet-activity.js';
 
-const listed = <T>(...first: T[]) => ({ first, more: 0 });
-
-const party = (host: string, method?: string) => ({ client: host, host, pid: 1, method, label: undefined });
-const holderAt = (host: string) => ({ ...party(host, 'Holder.work'), fencingToken: 1, heldFor: 1_000 });
-
-function waits(key: string, longest: number, inside: string[] = [], holder = 'h'): WaitedForLock {
-  const name = key.replace(/\d/, '*');
-  return {
-    key,
-    name,
-    kind: 'exclusive',
-    callers: 1,
-    longest,
-    method: 'Job.run',
-    label: undefined,
-    holder: holderAt(holder),
-    flows:
-      inside.length > 0 ? [{ waited: longest, holds: inside.map((name) => ({ key: name, kind: 'exclusive' })) }] : [],
-  };
+/** What the page shows. */
+async function overviewOf(seen: SeenProcess[], total: number): Promise<Overview> {
+  const turns = new Turns();
+  return overviewOfPicture(await pictureOf(seen, turns), total, turns);
 }
-
-function processAt(
-  host: string,
-  contended: WaitedForLock[],
-  more: Partial<ProcessActivity & { age: number }> = {},
-): SeenProcess {
-  const counts = { held: 1, waiting: contended.length };
-  const nothing = {
-    leads: listed<never>(),
-    long: listed<never>(),
-    holds: listed<never>(),
-    further: [],
-    problems: [],
-    hot: listed<never>(),
-    incidents: listed<never>(),
-    findings: listed<never>(),
-  };
-  return { client: host, host, pid: 1, ...counts, contended: listed(...contended), ...nothing, age: 0, ...more };
-}
-
-const overviewOf = (seen: SeenProcess[], total: number) => overviewOfPicture(pictureOf(seen), total);
-
-describe('who waits for whom', () => {
-  it('is a chain from a holder that waits for no one', () => {
-    const { roots, deadlocks } = waitTree([
-      processAt('a', [waits('invoice', 9_000, ['report'])]),
-      processAt('b', [waits('report', 5_000, [], 'a')]),
-    ]);
-    expect(deadlocks).toBe(0);
-    expect(roots).toHaveLength(1);
-    const [root] = roots;
-    expect(root).toMatchObject({ key: 'invoice', isDeadlock: false, holder: { host: 'h' } });
-    expect(root!.waiters).toMatchObject([
-      { host: 'a', longest: 9_000, blocks: [{ key: 'report', waiters: [{ host: 'b' }] }] },
-    ]);
-  });
-
-  it('is a deadlock where each holds what the next one waits for, shown once and to its end', () => {
-    const { roots, deadlocks } = waitTree([
-      processAt('a', [waits('x', 2_000, ['y'], 'b')]),
-      processAt('b', [waits('y', 1_000, ['x'], 'a')]),
-      processAt('c', [waits('free', 500)]),
-    ]);
-    expect(deadlocks).toBe(1);
-    expect(roots.map(({ key, isDeadlock }) => [key, isDeadlock])).toEqual([
-      ['x', true],
-      ['free', false],
-    ]);
-    const inner = roots[0]!.waiters[0]!.blocks[0]!;
-    expect(inner).toMatchObject({ key: 'y', isDeadlock: true, isRepeated: false });
-    expect(inner.waiters[0]!.blocks[0]).toMatchObject({ key: 'x', isRepeated: true, waiters: [] });
-  });
-
-  it('is no deadlock for callers that hold other locks than those that are waited for', () => {
-    const { deadlocks } = waitTree([
-      processAt('a', [waits('x', 2_000, ['mine'], 'b')]),
-      processAt('b', [waits('y', 1_000, ['yours'], 'a')]),
-    ]);
-    expect(deadlocks).toBe(0);
-  });
-
-  it('stays small for a fleet that is one long chain', () => {
-    const chain = Array.from({ length: 2_000 }, (_, index) =>
-      processAt(`p${index}`, [waits(`k${index}`, 1, [`k${index + 1}`])]),
-    );
-    const text = JSON.stringify(waitTree(chain));
-    expect(text.length).toBeLessThan(100_000);
-  });
-
-  it('stays small for a fleet in which each process holds what the others wait for, and counts those it leaves out', () => {
-    const readers = Array.from({ length: 500 }, (_, index) =>
-      processAt(`p${index}`, [waits('inner', 2_000, ['outer']), waits('outer', 1_000)]),
-    );
-    const { roots } = waitTree(readers);
-    expect(JSON.stringify(roots).length).toBeLessThan(20_000);
-    const [inner] = roots;
-    expect(inner).toMatchObject({ key: 'inner', waiters: { length: 10 }, moreWaiters: 490 });
-    const blocks = inner!.waiters.map((waiter) => waiter.blocks[0]!);
-    expect(blocks.map(({ isRepeated }) => isRepeated)).toEqual([false, ...Array.from({ length: 9 }, () => true)]);
-    expect(blocks[0]).toMatchObject({ key: 'outer', waiters: { length: 10 }, moreWaiters: 490 });
-  });
-
-  it('shows the waiters first that block others, however short they have waited', () => {
-    const queue = Array.from({ length: 20 }, (_, index) => processAt(`p${index}`, [waits('x', 5_000 + index)]));
-    const { roots } = waitTree([
-      ...queue,
-      processAt('blocker', [waits('x', 1, ['y'])]),
-      processAt('z', [waits('y', 1)]),
-    ]);
-    expect(roots[0]!.waiters[0]).toMatchObject({ host: 'blocker', blocks: [{ key: 'y' }] });
-  });
-});
 
 describe('the view of a fleet', () => {
-  it('adds up what several processes tell of a lock, with times as of now', () => {
+  it('adds up what several processes tell of a lock, with times as of now', async () => {
     const one = processAt('a', [waits('x', 1_000)], { age: 4_000 });
     const other = processAt('b', [{ ...waits('x', 2_000, [], 'newer'), callers: 3 }], { age: 1_000 });
-    const [lock] = overviewOf([one, other], 7).contended;
+    const [lock] = (await overviewOf([one, other], 7)).contended;
     expect(lock).toMatchObject({ callers: 4, processes: 2, longest: 5_000, holder: { host: 'newer', heldFor: 2_000 } });
     expect(lock!.waiters.map(({ host, longest }) => [host, longest])).toEqual([
       ['a', 5_000],
       ['b', 3_000],
     ]);
-    expect(overviewOf([one, other], 7).total).toBe(7);
+    expect((await overviewOf([one, other], 7)).total).toBe(7);
   });
 
-  it('shows a forced release and the loss that it caused once, at the process that lost the lock', () => {
+  it('shows a forced release and the loss that it caused once, at the process that lost the lock', async () => {
     const common = { key: 'x', name: 'x', fencingToken: 5, method: undefined, label: undefined };
     const loss: LockIncident = { ...common, type: 'lost', lost: 'revoked', ago: 900 };
     const forced: LockIncident = { ...common, type: 'forced', actor: 'ann', ago: 1_000 };
-    const { incidents } = overviewOf(
+    const { incidents } = await overviewOf(
       [processAt('loser', [], { incidents: listed(loss) }), processAt('operator', [], { incidents: listed(forced) })],
       2,
     );
     expect(incidents).toMatchObject([{ type: 'forced', actor: 'ann', host: 'loser' }]);
-    const alone = overviewOf([processAt('loser', [], { incidents: listed(loss) })], 1).incidents;
+    const { incidents: alone } = await overviewOf([processAt('loser', [], { incidents: listed(loss) })], 1);
     expect(alone).toMatchObject([{ type: 'lost', host: 'loser' }]);
   });
 
-  it('shows one leader of an election, that of the newest epoch, although the record of the last one is still there', () => {
+  it('shows one leader of an election, that of the newest epoch, although the record of the last one is still there', async () => {
     const leads = (epoch: number, heldFor: number) => {
       const lock = {
         key: 'scheduler',
@@ -157,17 +53,17 @@ describe('the view of a fleet', () => {
       return listed({ ...lock, fencingToken: epoch, heldFor, lease: 9_000, leaseLeft: 9_000, maxHold: undefined });
     };
     const gone = processAt('gone', [], { leads: leads(1, 90_000) });
-    const view = overviewOf([gone, processAt('present', [], { leads: leads(2, 1_000) })], 2);
+    const view = await overviewOf([gone, processAt('present', [], { leads: leads(2, 1_000) })], 2);
     expect(view.leaders.map(({ host, fencingToken }) => [host, fencingToken])).toEqual([['present', 2]]);
   });
 
-  it('has no finding that names locks, where names are redacted', () => {
+  it('has no finding that names locks, where names are redacted', async () => {
     const findings = listed(
       { code: 'LOCK_DOCTOR_ORDER', message: "'user:ann' inside 'user:bob'" } as const,
       { code: 'LOCK_DOCTOR_LEASE', message: "'user:ann' has a fixed lease" } as const,
       { code: 'LOCK_DOCTOR_EVICTION', message: 'Redis evicts' } as const,
     );
-    const view = overviewOf([processAt('a', [], { findings })], 1) as ConsoleView;
+    const view = (await overviewOf([processAt('a', [], { findings })], 1)) as ConsoleView;
     expect(redacted(view, { redact: undefined })).toBe(view);
     const shown = redacted(view, { redact: (text) => text });
     expect(shown.findings.map(({ code }) => code)).toEqual(view.findings.map(({ code }) => code));
@@ -175,16 +71,83 @@ describe('the view of a fleet', () => {
     expect(JSON.stringify(shown)).not.toMatch(/ann|bob/);
   });
 
-  it('has a limited number of entries for any number of processes, and says how many more there are', () => {
+  it('counts names, not the processes in which callers wait for them', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => waits(`k${index}`, 1_000 - index));
+    const told = names.slice(0, 10);
+    const further = names.slice(10).map(({ key, callers, longest }) => ({ key, callers, longest }));
+    const fleet = ['a', 'b', 'c'].map((host) => processAt(host, [], { contended: { first: told, more: 20 }, further }));
+    const { contended, moreContended, counts } = await overviewOf(fleet, 3);
+    expect([contended.length + moreContended, counts.contended]).toEqual([30, { count: 30, atMost: 30 }]);
+    expect(contended.at(-1)).toMatchObject({ key: 'k29', callers: 3, processes: 3 });
+  });
+
+  it('says how many names there may be where processes have no room to name them all', async () => {
+    const fleet = ['a', 'b'].map((host) => processAt(host, [], { contended: { first: [waits('x', 1)], more: 5 } }));
+    const { counts } = await overviewOf(fleet, 2);
+    expect(counts.contended).toEqual({ count: 1, atMost: 11 });
+  });
+
+  it('has a limited number of entries for any number of processes, and says how many more there are', async () => {
     const fleet = Array.from({ length: 500 }, (_, host) =>
       processAt(
         `host-${host}`,
         Array.from({ length: 10 }, (_key, index) => waits(`k${host}:${index}`, index)),
       ),
     );
-    const view = overviewOf(fleet, 500);
+    const view = await overviewOf(fleet, 500);
     expect(view.contended.length + view.moreContended).toBe(5_000);
     expect(JSON.stringify(view).length).toBeLessThan(200_000);
+  });
+});
+
+describe('the work of one question for all', () => {
+  const asking = (work: (turns: Turns, pass: (ms: number) => void) => Promise<void>) => {
+    let now = 0;
+    let asked = 0;
+    const pass = (ms: number): void => void (now += ms);
+    const question = new SharedQuestion(
+      async (turns) => {
+        asked++;
+        await work(turns, pass);
+      },
+      () => now,
+    );
+    const askedAfter = async (ms: number): Promise<number> => {
+      pass(ms);
+      await question.ask();
+      return asked;
+    };
+    return { askedAfter };
+  };
+
+  it('takes a twentieth of the event loop at most, however long it takes', async () => {
+    const { askedAfter } = asking(async (turns, pass) => {
+      await turns.each([1], () => pass(1_000));
+    });
+    expect(await askedAfter(0)).toBe(1);
+    expect(await askedAfter(19_999)).toBe(1);
+    expect(await askedAfter(1)).toBe(2);
+  });
+
+  it('is asked again after four seconds where Redis alone was slow', async () => {
+    const { askedAfter } = asking(async (_turns, pass) => pass(5_000));
+    expect(await askedAfter(0)).toBe(1);
+    expect(await askedAfter(3_999)).toBe(1);
+    expect(await askedAfter(1)).toBe(2);
+  });
+
+  it('does not count the turns of others', async () => {
+    const { askedAfter } = asking(async (turns, pass) => {
+      await turns.each([1], () => pass(10));
+      turns.interrupt();
+      pass(90);
+      turns.resume();
+      await turns.each([1], () => pass(40));
+    });
+    expect(await askedAfter(0)).toBe(1);
+    // Of 140 ms the loop had 50; the answer was 140 ms under way.
+    expect(await askedAfter(2_799)).toBe(1);
+    expect(await askedAfter(1)).toBe(2);
   });
 });
 

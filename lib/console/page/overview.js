@@ -5,7 +5,7 @@ import { guide } from './why.js';
 
 /** @typedef {import('../answers.js').OverviewAnswer} View */
 /** @typedef {View['contended'][number]} Contended */
-/** @typedef {import('../wait-tree.js').WaitedLock} WaitedLock */
+/** @typedef {import('../../operators/wait-tree.js').WaitedLock} WaitedLock */
 
 /** @param {View} view */
 export function showOverview(view) {

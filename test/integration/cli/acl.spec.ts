@@ -36,7 +36,11 @@ async function expectToSee(application: LockClientOptions, watcher: object): Pro
   for (const args of [['ls'], ['inspect', 'seen'], ['tree']])
     expect([args, await cli([...args, '--config', config])]).toEqual([
       args,
-      { code: 0, errors: '', output: expect.stringMatching(args[0] === 'tree' ? /No process waits/ : /seen/) },
+      {
+        code: 0,
+        errors: '',
+        output: expect.stringMatching(args[0] === 'tree' ? /No process waits for a lock/ : /seen/),
+      },
     ]);
   const { code } = await cli(['run', 'other', '--config', config, '--', 'true']);
   expect(code).toBe(78);

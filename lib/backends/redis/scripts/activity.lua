@@ -5,7 +5,8 @@ KEYS  1 hash: process -> '<until ms> <since ms> <rank> <text>'
 ARGV  to keep:   1 process, 2 for how many ms (0: no longer), 3 rank, 4 text
       to return: 1 how many texts at most
 REPLY 'kept', or {how many there are, {process, ms since it was kept, text} each, the highest rank first}
-INVARIANT  Touches no lock. A text whose time is up is not returned. It vanishes with the key, or when a later call comes across it.
+INVARIANT  Touches no lock. A text whose time is up is not returned. It vanishes with the key, or when a process that writes comes
+           across it: a look writes nothing.
 ]]
 -- include: clock.lua
 
@@ -17,15 +18,15 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Calls `each` with what the processes from the first to the last one tell, without what is outdated.
-local function walk(processes, first, last, each)
+-- Calls `each` with what the processes from the first to the last one tell, and `outdated` with the others.
+local function walk(processes, first, last, each, outdated)
   for from = first, last, at_once do
     local to = math.min(from + at_once - 1, last)
     local values = redis.call('HMGET', key, unpack(processes, from, to))
     for position = from, to do
       local ends, since, rank, text = string.match(values[position - from + 1] or '', '^(%d+) (%d+) (%d+) (.*)$')
       if not ends or tonumber(ends) <= now_ms then
-        redis.call('HDEL', key, processes[position])
+        outdated(processes[position])
       else
         each(processes[position], math.max(0, now_ms - since), text, tonumber(rank))
       end
@@ -37,7 +38,7 @@ if #ARGV == 1 then
   local processes, found = redis.call('HKEYS', key), {}
   walk(processes, 1, #processes, function(...)
     found[#found + 1] = {...}
-  end)
+  end, function() end)
   table.sort(found, function(one, other)
     return one[4] > other[4]
   end)
@@ -55,5 +56,7 @@ if redis.call('PTTL', key) < lasts then
 end
 local processes = redis.call('HKEYS', key)
 local first = now_ms % #processes + 1
-walk(processes, first, math.min(first + looked_at - 1, #processes), function() end)
+walk(processes, first, math.min(first + looked_at - 1, #processes), function() end, function(process)
+  redis.call('HDEL', key, process)
+end)
 return 'kept'
