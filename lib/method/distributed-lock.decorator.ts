@@ -29,7 +29,7 @@ import type { DistributedLockDecorator, OnContended } from './distributed-lock.t
 export function DistributedLock<A extends readonly unknown[], F extends OnContended, S extends readonly unknown[], H>(
   options: string | DistributedLockOptions<A, F, S, H>,
 ): DistributedLockDecorator<A, F, S, H>;
-export function DistributedLock(...given: [options: unknown]): unknown {
+export function DistributedLock(...given: unknown[]): unknown {
   refuseUncalled('@DistributedLock', "@DistributedLock('product:#{id}')", given);
   const [options] = given;
   return (
@@ -38,9 +38,10 @@ export function DistributedLock(...given: [options: unknown]): unknown {
     descriptor: PropertyDescriptor | undefined,
   ): void => {
     const where = describeMethod(target, property);
-    located(`@DistributedLock on ${where}`, () =>
-      lock(where, options, target, decoratedMethod(target, property, descriptor)),
-    );
+    located(`@DistributedLock on ${where}`, () => {
+      if (given.length > 1) throw refusals.twoArguments();
+      lock(where, options, target, decoratedMethod(target, property, descriptor));
+    });
   };
 }
 

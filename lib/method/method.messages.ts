@@ -3,6 +3,10 @@ import { wrong } from '../errors/configuration.js';
 
 /** `@DistributedLock` with wrong options. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */
 export const decoratorRefusals = {
+  /** Options beside the name: builds that check no types would run the method with the defaults. */
+  twoArguments: () =>
+    wrong("two arguments given; options are one object with the name in it: { key: 'product:#{id}', wait: '5s' }."),
+
   /** Two of them on one method. */
   twice: () =>
     wrong('a method takes one @DistributedLock; take the second lock inside it, or with RedisLockService.using.'),

@@ -121,6 +121,14 @@ describe('@DistributedLock, at decoration', () => {
     expect(() => decorate(passthrough, locked({ key: 'p', onContended: 'skip' }))).not.toThrow();
   });
 
+  it('refuses options beside the name, which a build without types would let through', () => {
+    class A {
+      async m() {}
+    }
+    const untyped = DistributedLock as (...given: unknown[]) => MethodDecorator;
+    expect(() => decorate(A, untyped('a', { wait: 0 }))).toThrow(/^@DistributedLock on A\.m: two arguments given/);
+  });
+
   it('refuses a second lock on the same method', () => {
     class A {
       async m() {}

@@ -37,6 +37,10 @@ export default {
     { line: '@DistributedLock({ key: [] })', says: ['the list of lock names is empty'] },
     { line: "@DistributedLock({ key: ['a', () => 'b'] })", says: ['a list takes templates'] },
     {
+      line: "@DistributedLock('product:#{id}', { wait: '5s' })",
+      says: ['two arguments given', "{ key: 'product:#{id}', wait: '5s' }"],
+    },
+    {
       line: "@DistributedLock({ key: 'product:#{id}', params: 'id' })",
       says: ['params: an array of parameter names expected'],
     },

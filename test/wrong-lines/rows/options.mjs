@@ -26,6 +26,10 @@ export default {
     { line: "locks.using('a', { wait: '5s' })", says: ['in place of the function', 'using(key, () => …)'] },
     { line: "locks.acquire('a', '5s')", says: ['options: a string given, an object expected'] },
     { line: 'locks.acquire(undefined)', says: ['key: undefined given', 'a lock name is a string'] },
+    {
+      line: "locks.acquire('a', { lease: '1s', minHold: '5s' })",
+      says: ['minHold: 5000 ms', 'is not renewed', 'renew: true'],
+    },
     { line: "locks.acquire('a', { ttl: 1000 })", says: ["no option 'ttl'"] },
     {
       line: "const lock = await locks.acquire('a'); await lock.release(); lock.assertHeld();",
