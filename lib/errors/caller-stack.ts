@@ -40,14 +40,28 @@ function place(error: LockError, callee: Callee): LockError {
 }
 
 function callersOf(callee: Callee): readonly string[] {
+  // Without those of this library, such as of the work that the call is a part of; and of Node, between the reply and the await.
+  return framesAt(callee).filter((frame) => !frame.includes('(node:internal/') && !isOurs(frame));
+}
+
+function framesAt(callee?: Callee): readonly string[] {
   const trace: { stack?: unknown } = {};
   try {
     Error.captureStackTrace(trace, callee);
-    const frames = typeof trace.stack === 'string' ? trace.stack.split('\n').slice(1) : [];
-    // Between the reply and the await: `process.processTicksAndRejections`.
-    return frames.slice(frames.findIndex((frame) => !frame.includes('(node:internal/')));
+    return typeof trace.stack === 'string' ? trace.stack.split('\n').slice(1) : [];
   } catch {
     // `Error.prepareStackTrace` is the application's.
     return [];
   }
+}
+
+/** Where the files of this library are, with a separator at the end; null where they are part of the application's own file. */
+let directory: string | null | undefined;
+
+function isOurs(frame: string): boolean {
+  if (directory === undefined) {
+    const own = /([^\s(]+[\\/])(?:library\.js|errors[\\/]caller-stack\.[jt]s):/.exec(framesAt()[0] ?? '');
+    directory = own ? own[1]! : null;
+  }
+  return directory !== null && frame.includes(directory);
 }

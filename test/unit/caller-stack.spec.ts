@@ -97,6 +97,14 @@ describe('the error of a call that gets no lock', () => {
     expect(error.message).toMatch(/^Orders\.place 'import 4711': Lock 'order:1' /);
   });
 
+  it('names the caller of the work around it, where the work is the call itself', async () => {
+    const error = await errorOf((orders) =>
+      orders.place((locks) => locks.using('parcel', () => locks.acquire('order:1', { wait: 0 }))),
+    );
+    expect(error.message).toMatch(/^Orders\.place: Lock 'order:1'/);
+    expect(framesOf(error)[0]).toMatch(/at (async )?Orders\.place /);
+  });
+
   it('names the method behind Promise.all', async () => {
     const error = await errorOf((orders) => orders.placeAll((locks) => locks.acquire('order:1', { wait: 0 })));
     expect(error.message).toMatch(/^Orders\.placeAll: Lock/);
