@@ -181,6 +181,7 @@ export const lockDefaults: ResolvedLockOptions = {
   release: library.release,
   renewFrom: library.renewFrom,
   ...exclusive,
+  isByHand: false,
 };
 
 /** The options of a call. */
