@@ -147,6 +147,14 @@ describe('the error of a call that gets no lock', () => {
   });
 });
 
+it('a caller without a frame is not named as a function of the library', async () => {
+  const error = await errorOf((_orders, bed) => {
+    const locks = bed.locks();
+    return locks.using('order:2', () => locks.using('order:1', { wait: 0 }, () => 1));
+  });
+  expect(error.message).toMatch(/^Lock 'order:1' /);
+});
+
 describe('the error of a lock that was lost', () => {
   it('has the frame of the caller of the work', async () => {
     const error = await errorOf((orders, bed) => orders.place((_locks, own) => own.pack(() => bed.sleep(20))));
