@@ -100,7 +100,9 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 /** Names of many tenants begin alike, and others end alike: the beginning and the end stay. */
 function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  const characters = isPlain(text) ? [...text] : [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+  const characters = isPlain(text)
+    ? text.split('')
+    : [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
   const start = within(characters, Math.ceil((width - 1) / 2));
   const end = within(characters.reverse(), width - 1 - widthOf(start.join('')));
   return `${start.join('')}…${end.reverse().join('')}`;

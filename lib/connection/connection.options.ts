@@ -50,13 +50,13 @@ export interface LockConnectionOptions extends LockDefaults {
    * slow links.
    * @default '1s'
    */
-  commandTimeout?: Duration | string | undefined;
+  commandTimeout?: Duration | (string & {}) | undefined;
   /**
    * How often a waiter asks by itself, in case a message was lost. At least 100 ms. A shorter time finds a free lock sooner after a fault,
    * and costs commands all the time.
    * @default '5s'
    */
-  poll?: Duration | string | undefined;
+  poll?: Duration | (string & {}) | undefined;
   /**
    * How many replicas must confirm a lock, and each extension of it, before it counts (WAIT), and how long they may take:
    * `{ count: 1, timeout: '200ms' }`. A lock that too few confirm is released, and the call rejects with LOCK_UNAVAILABLE. For one server
@@ -68,7 +68,7 @@ export interface LockConnectionOptions extends LockDefaults {
    * How long running work may continue when the application closes, before its locks are released. 0 = not at all.
    * @default '10s'
    */
-  shutdownTimeout?: Duration | string | undefined;
+  shutdownTimeout?: Duration | (string & {}) | undefined;
   /**
    * True: while callers wait, a lock is held for long, or one was lost, this process tells the others so, by one small command each five
    * seconds at most. `nestjs-redis-lock/console` shows it.
@@ -80,7 +80,7 @@ export interface LockConnectionOptions extends LockDefaults {
    * the leases run out, so that a process that hangs does not keep its locks for ever.
    * @default '2m'
    */
-  stallLimit?: Duration | string | undefined;
+  stallLimit?: Duration | (string & {}) | undefined;
 }
 
 /** How locks are shared with Redisson. */
@@ -102,11 +102,11 @@ export interface RedisLockQuorumOptions {
    * ms, and far below the lease: the time until a majority has replied is taken off the lease.
    * @default '500ms'
    */
-  nodeTimeout?: Duration | string | undefined;
+  nodeTimeout?: Duration | (string & {}) | undefined;
   /**
    * How long a server gives no new vote after its start, because it may have forgotten what it granted. No lease may be longer. 0 = it
    * votes at once, which is right when the servers keep their data over a restart (`appendfsync always`).
    * @default 0
    */
-  restartGuard?: Duration | string | undefined;
+  restartGuard?: Duration | (string & {}) | undefined;
 }

@@ -15,8 +15,8 @@ const copies: Set<Copy> = ((globalThis as { [place]?: Set<Copy> })[place] ??= ne
 
 const own: Copy = {
   // Undefined in some bundles.
-  path: decodeURI((import.meta.url as string | undefined) ?? 'a bundle').replace(/^file:\/\/|\/(dist|lib)\/[^]*$/g, ''),
-  tokens: [LockConnection as unknown as Type, RedisLockService as unknown as Type],
+  path: decodeURI((import.meta as { url?: string }).url ?? 'a bundle').replace(/^file:\/\/|\/(dist|lib)\/[^]*$/g, ''),
+  tokens: [LockConnection as Type, RedisLockService],
 };
 copies.add(own);
 

@@ -36,7 +36,7 @@ export function InjectRedisLock(...given: [name?: string]): unknown {
       const { value, get, set } = Object(place) as PropertyDescriptor;
       const isClass = property === undefined && place === undefined;
       if (isClass || typeof value === 'function' || get || set) throw refusals.noInjection();
-      Inject(getRedisLockToken(name))(target, property!, place as number);
+      Inject(getRedisLockToken(name))(target, property, place as number);
     });
   };
 }

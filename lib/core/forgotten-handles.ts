@@ -12,8 +12,8 @@ export interface ForgottenHandlesHost {
 }
 
 /**
- * Finds handles of `acquire` that were collected although they hold: their lock would be renewed for as long as the process runs. It is
- * told once, and ends with its lease.
+ * Finds handles of `acquire` that were collected although they hold: their lock would be renewed for as long as the process runs. A
+ * warning says so once, and the lock ends with its lease.
  *
  * A handle is registered with the first renewal, not with the grant: most locks are released long before, and pay nothing. Until then its
  * hold keeps it. Nothing else in the engine may: a hold, its signal and the caller's promise outlive the caller's interest in the lock.

@@ -181,7 +181,7 @@ export class Hold implements Renewable {
     return [outermost, ...(reentries ?? [])].filter((handle) => handle !== undefined);
   }
 
-  /** A handle was collected that nobody has released. Without other users the lock ends with its lease: its work may still run. */
+  /** A handle was collected that was not released. Without other users the lock ends with its lease: its work may still run. */
   forget(): void {
     if (this.users > 1) {
       this.users--;

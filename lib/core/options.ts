@@ -131,9 +131,9 @@ const longestLabel = 100;
 
 /** Defaults of all acquisitions, from the module's options. */
 export interface LockDefaults {
-  lease?: Duration | string | undefined;
-  wait?: Duration | string | undefined;
-  maxHold?: Duration | string | undefined;
+  lease?: Duration | (string & {}) | undefined;
+  wait?: Duration | (string & {}) | undefined;
+  maxHold?: Duration | (string & {}) | undefined;
   fairness?: Fairness | undefined;
   onLost?: OnLost | undefined;
   release?: ReleaseMode | undefined;

@@ -168,7 +168,7 @@ export const losses = {
       `its lease ran out. ${isInspected() ? debugged : ''}Give it a longer lease, let it be renewed, or keep the event loop free. Another holder may be at work.`,
     ),
 
-  /** `expired`: the handle of `acquire` was collected while it held, so nobody could release the lock. */
+  /** `expired`: the handle of `acquire` was collected while it held, so no code could release the lock. */
   forgotten: (key: string, where?: string) =>
     lost(
       key,

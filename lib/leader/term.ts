@@ -63,7 +63,11 @@ export class Term {
   /** Runs the function that leads. */
   async run(work: () => Promise<unknown>): Promise<void> {
     const scope = this.enter();
-    await scope.run(work).finally(() => scope.leave('worked'));
+    try {
+      await scope.run(work);
+    } finally {
+      await scope.leave('worked');
+    }
   }
 
   /** Settles when all work has: the lock must not be released before. */

@@ -202,7 +202,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     expect(holder.width).toBeGreaterThan(0.9 * whole.width);
   });
 
-  it('isolates names from the text around them, whatever direction they are written in', async () => {
+  it('isolates names from the text around them, in any direction of writing', async () => {
     const page = await open();
     const { lock } = await sale(2);
     await rowOf(page, lock).waitFor();

@@ -1,4 +1,4 @@
-import { type Duplex, PassThrough, Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { StreamableFile } from '@nestjs/common';
@@ -72,15 +72,7 @@ describe('a function in `using` and `adopt`', () => {
     await using locks = createLockClient({ backend: new MemoryLockBackend() });
     const read = Readable.from(['all of it']);
     for await (const _ of read);
-    const others: unknown[] = [
-      read,
-      new Socket() as Duplex,
-      { subscribe: () => 1 },
-      [1],
-      null,
-      'text',
-      new Response('x'),
-    ];
+    const others: unknown[] = [read, new Socket(), { subscribe: () => 1 }, [1], null, 'text', new Response('x')];
     for (const other of others) expect(await locks.using('a', () => other)).toBe(other);
   });
 });

@@ -29,7 +29,9 @@ const whole =
 /** A timer of Node fires at once for a longer time, and for one that is no number. */
 const time = whole(0, longestDuration);
 const tls: Check = (value) =>
-  typeof value === 'object' || typeof value === 'boolean' || /^(true|RedisCloud\w+)$/.test(String(value))
+  typeof value === 'object' ||
+  typeof value === 'boolean' ||
+  (typeof value === 'string' && /^(true|RedisCloud\w+)$/.test(value))
     ? undefined
     : 'an object or true';
 

@@ -11,7 +11,7 @@ export interface ReplicasOptions {
   /** At least 1. */
   count: number;
   /** How long they may take, in ms. At least 1, at most a third of `commandTimeout`: other replies wait for it. */
-  timeout: Duration | string;
+  timeout: Duration | (string & {});
 }
 
 /** The option `replicas`, in milliseconds. */

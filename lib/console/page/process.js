@@ -115,7 +115,7 @@ function showProcess(element, process, isOne) {
       const facts = [
         wait.callers > 1 ? counted(wait.callers, 'caller') : '',
         wait.holder ? 'held by ' + holderOf(wait.holder) + ', ' + processOf(wait.holder) : '',
-        wait.inside.length > 0 ? 'holds ' + wait.inside.map(({ key }) => key).join(', ') + ' meanwhile' : '',
+        wait.inside.length > 0 ? 'holds ' + wait.inside.map(({ key }) => key).join(', ') + ' while it waits' : '',
       ];
       write(part(row, 'more'), facts.filter((fact) => fact !== '').join(', '));
     },

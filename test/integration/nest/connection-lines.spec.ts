@@ -98,7 +98,7 @@ describe('an application whose Redis', () => {
           port: of().port,
           ...(options as object),
           lazyConnect: true,
-        }) as Redis;
+        });
         const { error, lines } = await start({ redis });
         expect(lines()).toEqual([
           expect.stringMatching(new RegExp(`^error .* refuses the database ${db}: .*\\. Set db, .*does not start\\.$`)),

@@ -271,7 +271,7 @@ describe('the doctor at start, of the application', () => {
     ['@Cron', Cron('0 3 * * *')],
     ['@Interval', Interval(60_000)],
     ['@Timeout', Timeout(60_000)],
-    ['@OnQueueEvent', OnQueueEvent('completed') as MethodDecorator],
+    ['@OnQueueEvent', OnQueueEvent('completed')],
   ])(
     'warns of a lock that lets each process run a method with %s, in any order of decorators',
     async (_which, mark) => {

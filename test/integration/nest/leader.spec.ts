@@ -238,7 +238,9 @@ describe('@Leader', () => {
     expect(() => (Leader('a') as unknown as MethodDecorator)(class A {}, 'm', { value: () => 1 })).toThrow(
       /a static method/,
     );
-    expect(() => (LeaderOnly('a') as unknown as MethodDecorator)({}, 'm', { get: () => 1 })).toThrow(/only methods/);
+    expect(() => (LeaderOnly('a') as unknown as MethodDecorator)({}, 'm', { get: () => 1 })).toThrow(
+      /it is for methods, not for classes, accessors/,
+    );
   });
 });
 

@@ -51,7 +51,7 @@ describe.each([
 });
 
 describe('a run that fails', () => {
-  it('is printed as an entry of known.ts, whatever was drawn', () => {
+  it('is printed as an entry of known.ts, for any input', () => {
     for (const input of Object.values(known)) {
       // oxlint-disable-next-line typescript/no-implied-eval -- the text is what is tested
       const read = new Function('call', 'drawn', `return {${exampleOf(input)}}`) as (...by: unknown[]) => object;
