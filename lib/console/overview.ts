@@ -139,7 +139,11 @@ interface Seen {
 function contendedLock(seen: readonly Seen[]): { lock: ContendedLock; waiters: WaitingProcess[] } {
   const waiters = seen
     .map(({ lock, process }) => ({
-      ...partyOf(process, { method: lock.method, label: lock.label }),
+      client: process.client,
+      host: process.host,
+      pid: process.pid,
+      method: lock.method,
+      label: lock.label,
       callers: lock.callers,
       longest: Math.round(lock.longest + process.age),
     }))

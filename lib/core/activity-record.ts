@@ -119,10 +119,14 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every(check);
 /** An object whose fields pass. Others may be there. */
-const fields =
-  (checks: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    Object.entries(checks).every(([field, check]) => check((Object(value) as Record<string, unknown>)[field]));
+function fields(checks: Readonly<Record<string, Check>>): Check {
+  const all = Object.entries(checks);
+  return (value) => {
+    const object = Object(value) as Record<string, unknown>;
+    for (const [field, check] of all) if (!check(object[field])) return false;
+    return true;
+  };
+}
 
 const origin = { client: text, host: maybe(text), pid: maybe(number) };
 const caller = { method: maybe(text), label: maybe(text) };

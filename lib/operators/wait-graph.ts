@@ -1,5 +1,4 @@
-import type { ProcessActivity, WaitedForLock } from '../core/activity-record.js';
-import type { LockKind } from '../core/lock-backend.js';
+import type { ProcessActivity, WaitedForLock, WaitingFlow } from '../core/activity-record.js';
 import type { Turns } from '../core/turns.js';
 
 /** Waiting flows that are followed, and flows that hold one name. A fleet that has more has other worries. */
@@ -19,7 +18,7 @@ export interface Wait {
 /** A caller that holds locks while it waits. Times in ms before the answer, below zero. */
 export interface Flow {
   readonly wait: Wait;
-  readonly holds: ReadonlyMap<string, LockKind>;
+  readonly holds: WaitingFlow['holds'];
   /** It has waited since then, and still did so then. */
   readonly begun: number;
   readonly told: number;
@@ -43,8 +42,6 @@ export interface WaitGraph {
   readonly leftOut: number;
 }
 
-const unseen = { deadlock: 0, order: 0, lowest: 0, isOpen: false };
-
 export async function waitGraph(processes: Iterable<SeenProcess>, turns: Turns): Promise<WaitGraph> {
   const waits = new Map<string, Wait[]>();
   const holding = new Map<string, Flow[]>();
@@ -59,11 +56,19 @@ export async function waitGraph(processes: Iterable<SeenProcess>, turns: Turns):
           leftOut++;
           continue;
         }
-        const kinds = new Map(holds.map(({ key, kind }) => [key, kind]));
-        const flow = { wait, holds: kinds, begun: -process.age - waited, told: -process.age, ...unseen };
+        const flow = {
+          wait,
+          holds,
+          begun: -process.age - waited,
+          told: -process.age,
+          deadlock: 0,
+          order: 0,
+          lowest: 0,
+          isOpen: false,
+        };
         flows.push(flow);
         all.push(flow);
-        for (const key of kinds.keys()) {
+        for (const { key } of holds) {
           const known = holding.get(key);
           if (!known) holding.set(key, [flow]);
           else if (known.length < mostHolding) known.push(flow);
@@ -88,7 +93,7 @@ export async function waitGraph(processes: Iterable<SeenProcess>, turns: Turns):
  */
 export function isBlockedBy({ wait, begun, told }: Flow, other: Flow): boolean {
   const { key, kind, holder } = wait.lock;
-  const held = other.holds.get(key);
+  const held = other.holds.find((hold) => hold.key === key)?.kind;
   if (other.wait === wait && other.begun === begun) return false;
   if (begun > other.told || other.begun > told) return false;
   if (kind === 'permits' || held === 'permits') return false;

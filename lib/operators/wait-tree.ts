@@ -161,10 +161,10 @@ function firstOf(found: readonly Wait[], waits: WaitGraph['waits']): Wait[] {
 }
 
 const blocks = ({ flows }: Wait, waits: WaitGraph['waits']): boolean =>
-  flows.some(({ holds }) => [...holds.keys()].some((key) => waits.has(key)));
+  flows.some(({ holds }) => holds.some(({ key }) => waits.has(key)));
 
 const blockedBy = ({ flows }: Wait, waits: WaitGraph['waits']): string[] => [
-  ...new Set(flows.flatMap(({ holds }) => [...holds.keys()].filter((key) => waits.has(key)))),
+  ...new Set(flows.flatMap(({ holds }) => holds.map(({ key }) => key)).filter((key) => waits.has(key))),
 ];
 
 function holderOf(found: readonly Wait[]): LockHolder | undefined {

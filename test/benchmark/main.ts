@@ -6,6 +6,7 @@ import { chart } from './report/chart.js';
 import { merge } from './report/merge.js';
 import { Results } from './report/results.js';
 import { report } from './report/table.js';
+import { fleetConsole } from './scenarios/console.js';
 import { crash } from './scenarios/crash.js';
 import { decorated } from './scenarios/decorated.js';
 import { hotName } from './scenarios/hot-name.js';
@@ -35,6 +36,7 @@ const scenarios: readonly Scenario[] = [
   quorum,
   redisson,
   imports,
+  fleetConsole,
 ];
 
 const usage = `npm run bench -- [options]

@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { Activity, type ActivityHost } from '../../../lib/core/activity.js';
 import { decodeActivity, encodeActivity, type ProcessActivity } from '../../../lib/core/activity-record.js';
 import { HotNames } from '../../../lib/core/hot-names.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
@@ -252,6 +253,72 @@ describe('the activity of a process', () => {
     const a = await fleet.join();
     await a.shutdown(0);
     expect(fleet.clock.pending).toBe(0);
+  });
+});
+
+describe('the sampling of an activity', () => {
+  /** One whose sample runs `during`, with a clock that the test moves. */
+  function setUp(during: (activity: Activity) => void) {
+    const reports: unknown[] = [];
+    const pauses: number[] = [];
+    let turn = (): void => undefined;
+    const host = {
+      backend: { report: async (report: unknown) => void reports.push(report) },
+      clock: {
+        now: () => 10_000,
+        timer: (pause: number, end: () => void) => {
+          pauses.push(pause);
+          turn = end;
+          return () => undefined;
+        },
+      },
+      log: new KeptLog(),
+      id: 'client.host.1',
+      connection: 'default',
+      counts: () => ({ held: 0, waiting: 1 }),
+      holds: () => [],
+      *queues() {
+        during(activity);
+      },
+      problems: () => [],
+      isOwn: () => true,
+    };
+    const activity: Activity = new Activity(host as unknown as ActivityHost);
+    activity.found({ code: 'LOCK_DOCTOR_EVICTION', message: 'm' });
+    activity.start();
+    const run = async (): Promise<void> => {
+      turn();
+      for (let steps = 0; steps < 50; steps++) await Promise.resolve();
+    };
+    return { reports, pauses, run, activity };
+  }
+
+  it('sends a report when it has run', async () => {
+    const { reports, run, activity } = setUp(() => undefined);
+    await run();
+    activity.stop();
+    expect(reports).toHaveLength(1);
+  });
+
+  it('sends nothing, and begins no pause, when it is stopped while it runs', async () => {
+    const { reports, pauses, run } = setUp((activity) => activity.stop());
+    await run();
+    expect(reports).toEqual([]);
+    expect(pauses).toEqual([1_000]);
+  });
+
+  it('takes a fiftieth of the time at most', async () => {
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    try {
+      const { pauses, run, activity } = setUp(() => (now += 500));
+      await run();
+      activity.stop();
+      expect(pauses[0]).toBe(1_000);
+      expect(pauses[1]).toBeGreaterThanOrEqual(25_000);
+    } finally {
+      clock.mockRestore();
+    }
   });
 });
 
