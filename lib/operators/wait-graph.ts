@@ -92,11 +92,9 @@ export async function waitGraph(processes: Iterable<SeenProcess>, turns: Turns):
  * - Of several permits another one may become free.
  */
 export function isBlockedBy({ wait, begun, told }: Flow, other: Flow): boolean {
-  const { key, kind, holder } = wait.lock;
+  const { key, holder } = wait.lock;
   const held = other.holds.find((hold) => hold.key === key)?.kind;
-  if (other.wait === wait && other.begun === begun) return false;
   if (begun > other.told || other.begun > told) return false;
-  if (kind === 'permits' || held === 'permits') return false;
   // A reader that waits while others read stands behind a writer, who waits for all of them.
   return held === 'shared' || (held === 'exclusive' && holder?.client === other.wait.process.client);
 }

@@ -87,6 +87,18 @@ describe('the view of a fleet', () => {
     expect(counts.contended).toEqual({ count: 1, atMost: 11 });
   });
 
+  it('names twenty thousand locks at most, and counts the others', async () => {
+    const named = (host: number, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => waits(`k${host}:${from + index}`, 1));
+    const fleet = Array.from({ length: 200 }, (_, host) =>
+      processAt(`p${host}`, [], {
+        contended: { first: named(host, 0, 10), more: 100 },
+        further: named(host, 10, 110).map(({ key, callers, longest }) => ({ key, callers, longest })),
+      }),
+    );
+    expect((await overviewOf(fleet, 200)).counts.contended).toEqual({ count: 20_000, atMost: 22_000 });
+  });
+
   it('has a limited number of entries for any number of processes, and says how many more there are', async () => {
     const fleet = Array.from({ length: 500 }, (_, host) =>
       processAt(

@@ -4,7 +4,7 @@ import type { WaitedForLock } from '../../lib/core/activity-record.js';
 import { Turns } from '../../lib/core/turns.js';
 import { pictureOf, overviewOf } from '../../lib/console/overview.js';
 import type { SeenProcess } from '../../lib/operators/wait-graph.js';
-import { waitTree } from '../../lib/operators/wait-tree.js';
+import { type WaitedLock, waitTree } from '../../lib/operators/wait-tree.js';
 import { flow, processAt, waits } from '../support/fleet-activity.js';
 
 const treeOf = (processes: readonly SeenProcess[]) => waitTree(processes, new Turns());
@@ -63,6 +63,24 @@ describe('who waits for whom', () => {
     ]);
     expect(roots[0]).toMatchObject({ key: 'invoice', waiters: [{ blocks: [{ key: 'report' }] }] });
     expect(roots.length + more).toBe(301);
+  });
+
+  it('is a deadlock each for two rings, one of which waits for the other', async () => {
+    const { deadlocks, circles } = await treeOf([
+      processAt('a', [waits('x', 2_000, ['y'], 'b')]),
+      processAt('b', [waits('y', 2_000, ['x'], 'a')]),
+      processAt('c', [waits('v', 2_000, ['w'], 'd'), waits('x', 2_000, ['w'], 'b')]),
+      processAt('d', [waits('w', 2_000, ['v'], 'c')]),
+    ]);
+    expect(deadlocks).toBe(2);
+    expect(
+      circles.map((steps) =>
+        steps
+          .map(({ host }) => host)
+          .sort()
+          .join(),
+      ),
+    ).toEqual(['a,b', 'c,d']);
   });
 
   it('has every lock of a circle of which it is not certain whether it is one', async () => {
@@ -161,6 +179,14 @@ describe('a deadlock, in the console and on the command line', () => {
       ],
     ],
     [
+      'a ring of waits of which two never lasted at one moment',
+      [
+        processAt('a', [waits('x', 2_000, ['z'], 'b')], { age: 8_000 }),
+        processAt('b', [waits('y', 3_000, ['x'], 'c')], { age: 0 }),
+        processAt('c', [waits('z', 20_000, ['y'], 'a')], { age: 0 }),
+      ],
+    ],
+    [
       'permits, of which another one may become free',
       [
         processAt('a', [permits({ ...waits('x', 2_000, [], 'b'), flows: [flow(2_000, 'y/permits')] })]),
@@ -215,6 +241,17 @@ describe('the wait graph of a large fleet', () => {
     expect(ten).toBeLessThan(5_000 * 50);
   });
 
+  it('takes no more work where very many read what very many wait for', async () => {
+    const turns = new Turns();
+    const size = 1_000;
+    const readers = Array.from({ length: size }, (_, index) =>
+      processAt(`r${index}`, [{ ...waits(`x${index}`, 1_000), flows: [flow(1_000, 'page/shared')] }]),
+    );
+    const writers = Array.from({ length: size }, (_, index) => processAt(`w${index}`, [waits('page', 1_000, ['y'])]));
+    await waitTree([...readers, ...writers], turns);
+    expect(turns.steps).toBeLessThan(size * 200);
+  });
+
   it('lets other work have its turn between short pieces', async () => {
     let now = 0;
     let others = 0;
@@ -231,7 +268,11 @@ describe('the wait graph of a large fleet', () => {
     const chain = Array.from({ length: 2_000 }, (_, index) =>
       processAt(`p${index}`, [waits(`k${index}`, 1, [`k${index + 1}`])]),
     );
-    expect(JSON.stringify(await treeOf(chain)).length).toBeLessThan(100_000);
+    const tree = await treeOf(chain);
+    expect(JSON.stringify(tree).length).toBeLessThan(100_000);
+    const depthOf = ({ waiters }: WaitedLock): number =>
+      1 + Math.max(0, ...waiters.flatMap(({ blocks }) => blocks.map(depthOf)));
+    expect(depthOf(tree.roots[0]!)).toBe(11);
   });
 
   it('finds a ring of ten thousand, and shows a part of it', async () => {

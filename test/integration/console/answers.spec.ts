@@ -68,6 +68,7 @@ describe('a search', () => {
     expect(await near('oredr:1')).toEqual(['order:1']);
     expect(await near('order:12')).toEqual(['order:1']);
     expect(await near('invoice:77')).toEqual(['Invoice:77']);
+    expect(await near('ORDER:1')).toEqual(['order:1']);
     expect(await near('completely-different')).toEqual([]);
   });
 
@@ -90,6 +91,14 @@ describe('a search', () => {
   });
 });
 
+it('a search finds names by what is shown, where that begins in another way', async () => {
+  const redact = (name: string): string => name.replace(/^.*:/, '…:');
+  const { get, console } = bound(await open(undefined, { redact }, undefined, { redis: await server() }));
+  await console.locks.acquire('ann:7');
+  const { json } = await get(`/api/find?text=${encodeURIComponent('…:')}`);
+  expect(json).toMatchObject({ names: [{ key: '…:7' }], isWhole: true });
+});
+
 describe('a look at a process', () => {
   const look = async ({ get }: ReturnType<typeof bound>, id: string): Promise<ProcessAnswer> =>
     (await get(`/api/process?id=${encodeURIComponent(id)}`)).json as unknown as ProcessAnswer;
@@ -98,8 +107,8 @@ describe('a look at a process', () => {
     const opened = bound(await open());
     const { locks } = opened.console;
     const [outer, inner, idle] = ['outer', 'inner', 'idle'].map((name) => `${name}:${unique()}`);
-    await locks.acquire(inner!, { label: 'holder' });
     await locks.acquire(idle!);
+    await locks.acquire(inner!, { label: 'holder' });
     locks.using(outer!, () => locks.acquire(inner!, forEver)).catch(ignore);
     while ((await locks.inspect(outer!)).kind === undefined);
     const { client } = (await locks.inspect(inner!)).holders[0]!;
@@ -107,6 +116,10 @@ describe('a look at a process', () => {
     expect(processes).toMatchObject([
       { client, pid: process.pid, isOwn: true, age: 0, held: 3, waiting: 1, problems: [], moreHolds: 0, moreWaits: 0 },
     ]);
+    const { host, pid } = processes[0]!;
+    for (const id of [host!, `${host}:${pid}`])
+      expect((await look(opened, id)).processes.map((found) => found.client)).toContain(client);
+    expect((await opened.get(`/api/process?id=${host}:0`)).status).toBe(404);
     const [{ holds, waits }] = processes as [ProcessAnswer['processes'][number]];
     expect(holds[0]).toMatchObject({ key: inner, label: 'holder', callers: 1 });
     expect(holds.slice(1).map(({ key }) => key)).toEqual(expect.arrayContaining([idle, outer]));
@@ -187,6 +200,7 @@ describe.each(adapters)('what people may ask on %s', (_, adapter) => {
     expect([again[0] === one, again[1] === other]).toEqual([true, true]);
     take.mockReturnValue(false);
     expect(await status(agents[0]!, url + unique())).toBe(429);
+    expect(await status(agents[0]!, `${await app.getUrl()}/locks/api/find?text=a`)).toBe(429);
     for (const agent of agents) agent.destroy();
   });
 });

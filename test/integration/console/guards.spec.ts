@@ -128,7 +128,8 @@ describe.each(adapters)('the guards of a console on %s', (_, adapter) => {
     });
     await start({
       guards: [roles],
-      decorate: [Roles('ops')],
+      // As where they stand above each other: the first one has the last word.
+      decorate: [Roles('ops'), Roles('other')],
       forceRelease: { guards: [roles], decorate: [Roles('boss')], actor },
     });
     expect(seen).toEqual([['ops'], ['boss']]);

@@ -74,3 +74,29 @@ describe('a list', () => {
     expect(names).toEqual(['a', 'b', 'c']);
   });
 });
+
+describe('the first names', () => {
+  /** @param batches what each step over the keys finds */
+  const views = (...batches: string[][]) => {
+    const asked: string[] = [];
+    const backend = {
+      async *list(startsWith: string) {
+        asked.push(startsWith);
+        for (const batch of batches) yield batch;
+      },
+    };
+    const host = { backend, log: new KeptLog(), connection: 'default', id: 'operator.web.9', holds: [] };
+    return { asked, views: new LockViews(host as never) };
+  };
+
+  it('are all of them where there are no more, and each comes once', async () => {
+    const { asked, views: of } = views(['order:1'], [], ['order:1', 'order:2']);
+    expect(await of.firstNames('order:', 2, 3)).toEqual({ names: ['order:1', 'order:2'], isWhole: true });
+    expect(asked).toEqual(['order:']);
+  });
+
+  it('end after so many names, and after so many steps, even of a server without any', async () => {
+    expect(await views(['a', 'b', 'c']).views.firstNames('', 2, 9)).toEqual({ names: ['a', 'b'], isWhole: false });
+    expect(await views([], [], [], ['late']).views.firstNames('', 9, 2)).toEqual({ names: [], isWhole: false });
+  });
+});
