@@ -277,8 +277,9 @@ describe('the sampling of an activity', () => {
       connection: 'default',
       counts: () => ({ held: 0, waiting: 1 }),
       holds: () => [],
-      *queues() {
+      queues: () => {
         during(activity);
+        return [];
       },
       problems: () => [],
       isOwn: () => true,
