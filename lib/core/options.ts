@@ -181,7 +181,7 @@ export const lockDefaults: ResolvedLockOptions = {
   release: library.release,
   renewFrom: library.renewFrom,
   ...exclusive,
-  isByHand: false,
+  isByHand: undefined,
 };
 
 /** The options of a call. */
