@@ -29,7 +29,9 @@ const NEST = [
   '@nestjs/websockets',
 ];
 /** What the applications use beside it. */
-const OTHERS = ['@opentelemetry/api', '@types/node', '@types/ws', 'prom-client', 'reflect-metadata', 'rxjs', 'ws'];
+const OTHERS = [
+  ...['@opentelemetry/api', '@types/node', '@types/ws', 'prom-client', 'reflect-metadata', 'rxjs', 'typescript', 'ws'],
+];
 
 /** The two lines of Nest, each with the ioredis of its time. */
 export const LINES = {
@@ -40,6 +42,16 @@ export const LINES = {
   },
 };
 /** @typedef {keyof typeof LINES} Line */
+
+/** The oldest Nest with which npm installs Fastify, for what depends on Nest most. */
+export const OLDEST = {
+  ...Object.fromEntries(
+    ['common', 'core', 'platform-express', 'platform-fastify'].map((name) => [`@nestjs/${name}`, '11.0.5']),
+  ),
+  ...Object.fromEntries(['@types/node', 'reflect-metadata', 'rxjs', 'typescript'].map((name) => [name, locked(name)])),
+  '@nestjs/schedule': '6.0.0',
+  ioredis: locked('ioredis5'),
+};
 
 /** What the applications of `apps` need. @param {Line} line @returns {Record<string, string>} */
 export function dependenciesOf(line) {
@@ -90,6 +102,17 @@ export class App {
   async loadsAsPlainCommonJs() {
     for (const entry of Object.keys(ENTRIES))
       await this.run(['-e', `require('./node_modules/nestjs-redis-lock/dist/cjs/${entry}.js')`]);
+  }
+
+  /**
+   * Each wrong line gets its answer on this Nest, too.
+   * @param {'tsc' | 'swc' | 'esbuild'} compiler of the lines; with the last two the decorators that no one called
+   */
+  async answersWrongLines(compiler) {
+    cpSync(join(root, 'test', 'wrong-lines'), join(this.directory, 'wrong-lines'), { recursive: true });
+    const program = join('node_modules', 'nestjs-redis-lock', 'dist', 'esm', 'cli.js');
+    const output = await this.run([join('wrong-lines', 'check.mjs'), program, compiler]);
+    if (!output.includes('each wrong line is answered')) throw new Error(output);
   }
 
   /** jest in CommonJS, from our node_modules, in the user's folder. */

@@ -12,7 +12,7 @@ import { formatMessage } from 'publint/utils';
 import { build } from '../../scripts/build.mjs';
 import { redisForThisRun } from '../../scripts/redis-server.mjs';
 import { root, runNode, seconds } from '../../scripts/run.mjs';
-import { App, dependenciesOf, LINES } from './app.mjs';
+import { App, dependenciesOf, LINES, OLDEST } from './app.mjs';
 import { BUNDLERS, bundlerChecks } from './bundlers.mjs';
 import { changesetsBecomeTheChangelog } from './releases.mjs';
 import {
@@ -26,6 +26,7 @@ import {
   telemetryLoadsNothing,
   workerLoadsNoNest,
 } from './tarball.mjs';
+import { savedWhileLocked, WATCHING } from './watch.mjs';
 import { tableIsComplete } from './versions-table.mjs';
 
 const result = { passed: 0, failed: 0, skipped: 0 };
@@ -79,6 +80,7 @@ const PROGRAMS = /** @type {const} */ ([
   ['health.js', 'healthy, and impaired after a loss', 'responds on a health route of Terminus'],
   ['metrics.js', 'measured', 'measures with prom-client'],
   ['console.js', 'seen and released', 'shows and releases locks by the console'],
+  ['own-format.js', 'answered in its own format', 'leaves lock errors to filters of the application'],
   ['http.js', 'locked over HTTP and WebSocket', 'locks routes of Express and Fastify, and messages of a gateway'],
 ]);
 
@@ -105,6 +107,13 @@ async function checkApp(app, tarball, redisUrl) {
   await check(`${line}: both builds in one application tell each other's errors apart`, () =>
     app.tellsErrorsOfBothCopies(redisUrl),
   );
+  for (const compiler of /** @type {const} */ (['tsc', 'swc', 'esbuild'])) {
+    await check(`${line}, ${compiler}: each wrong line gets its answer`, () => app.answersWrongLines(compiler));
+  }
+  const builder = line.startsWith('Nest 12') ? 'swc' : 'tsc';
+  await check(`${line}, ${builder}: nest start --watch, and a save while a locked request runs`, () =>
+    savedWhileLocked(app, builder, redisUrl),
+  );
   for (const format of /** @type {const} */ (['esm', 'cjs'])) {
     const nodenext = { name: 'nodenext', options: { module: 'nodenext' } };
     const programs = await check(`${line}, ${format}: compiles`, () =>
@@ -120,6 +129,18 @@ async function checkApp(app, tarball, redisUrl) {
   // ES modules of the package on Nest 12, CommonJS on Nest 11.
   const format = line.startsWith('Nest 12') ? 'esm' : 'cjs';
   for (const { title, body } of bundlerChecks(app, format, redisUrl)) await check(`${line}, ${format}, ${title}`, body);
+}
+
+/** The oldest Nest of the range. @param {string} directory @param {string} tarball @param {string} redisUrl */
+async function checkOldest(directory, tarball, redisUrl) {
+  const app = new App(directory, 'Nest 11.0', OLDEST, /^(app|own-format)\.ts$/);
+  await app.install(tarball);
+  await app.answersWrongLines('tsc');
+  for (const format of /** @type {const} */ (['esm', 'cjs'])) {
+    const programs = await app.compiles(format, { name: 'nodenext', options: { module: 'nodenext' } });
+    await app.runs(join(programs, 'app.js'), 'locked and released', redisUrl);
+    await app.runs(join(programs, 'own-format.js'), 'answered in its own format', redisUrl);
+  }
 }
 
 /** Scripts and workers. @param {string} directory @param {string} tarball @param {string} redisUrl */
@@ -169,9 +190,17 @@ try {
       'with nothing but ioredis installed, a script locks in ESM and CommonJS, and so does a command of the shell',
       () => checkScript(join(directory, 'script'), tarball, redis.url),
     );
+    await check('Nest 11.0: wrong lines get their answers, and filters of the application lock errors', () =>
+      checkOldest(join(directory, 'Nest-11.0'), tarball, redis.url),
+    );
     const lines = /** @type {(keyof typeof LINES)[]} */ (Object.keys(LINES));
     const apps = lines.map(
-      (line) => new App(join(directory, line.replaceAll(/\W+/g, '-')), line, { ...dependenciesOf(line), ...BUNDLERS }),
+      (line) =>
+        new App(join(directory, line.replaceAll(/\W+/g, '-')), line, {
+          ...dependenciesOf(line),
+          ...BUNDLERS,
+          ...WATCHING[line],
+        }),
     );
     await Promise.all(apps.map((app) => checkApp(app, tarball, redis.url)));
     await check(`${lines.join(' and ')}: processes of both share one queue of one lock`, async () => {

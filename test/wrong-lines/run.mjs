@@ -46,18 +46,25 @@ const scope = {
   Order: class {},
 };
 
-/** @param {string} code TypeScript @param {Row['build']} build @param {Record<string, unknown>} [own] */
-async function evaluate(code, build = 'nest', own = {}) {
-  const { outputText } = ts.transpileModule(`async function main() { ${code} }`, {
-    compilerOptions: { target: ts.ScriptTarget.ES2022, ...builds[build] },
-  });
-  const names = Object.fromEntries(
+/** Makes JavaScript of TypeScript. @typedef {(code: string, build: keyof typeof builds) => string} Compile */
+
+/** @type {Compile} */
+const byTypeScript = (code, build) =>
+  ts.transpileModule(code, { compilerOptions: { target: ts.ScriptTarget.ES2022, ...builds[build] } }).outputText;
+
+/**
+ * @param {string} code TypeScript
+ * @param {{ build?: Row['build'], names?: Record<string, unknown>, compile?: Compile | undefined }} how
+ */
+async function evaluate(code, { build = 'nest', names = {}, compile = byTypeScript }) {
+  const known = Object.fromEntries(
     // A namespace has `default` as well.
-    Object.entries({ ...scope, ...own }).filter(([name]) => /^[\w$]+$/.test(name) && name !== 'default'),
+    Object.entries({ ...scope, ...names }).filter(([name]) => /^[\w$]+$/.test(name) && name !== 'default'),
   );
+  const compiled = compile(`async function main() { ${code} }`, build);
   // oxlint-disable-next-line no-implied-eval
-  const run = new Function(...Object.keys(names), `${outputText}\nreturn main();\n//# sourceURL=shop.js`);
-  return run(...Object.values(names));
+  const run = new Function(...Object.keys(known), `${compiled}\nreturn main();\n//# sourceURL=shop.js`);
+  return run(...Object.values(known));
 }
 
 /** True for a whole member, and false for decorators alone. @param {string} text */
@@ -70,15 +77,13 @@ export const shown = ({ line, on, call }) =>
     .join(' … ')
     .replaceAll(/\s*\n\s*/g, ' ');
 
-/** @param {Row} row */
-async function load({ line, on, build }) {
+/** @param {Row} row @param {Compile} [compile] */
+async function load({ line, on, build = 'nest' }, compile) {
   if (!/^(?:@|async |constructor)/.test(line)) return undefined;
-  if (/ class /.test(line)) return evaluate(`${line} return Shop;`, build);
+  if (/ class /.test(line)) return evaluate(`${line} return Shop;`, { build, compile });
   const member = hasMember(line) ? line : `${line} ${on ?? method}`;
-  return evaluate(
-    `@Injectable() class Shop { ${member} } return Shop;`.replace(build === 'standard' ? '@Injectable() ' : '', ''),
-    build,
-  );
+  const decorator = build === 'standard' ? '' : '@Injectable() ';
+  return evaluate(`${decorator}class Shop { ${member} } return Shop;`, { build, compile });
 }
 
 /** A logger of Nest that keeps warnings and errors. */
@@ -102,15 +107,16 @@ class Lines {
  * Runs the line as an application would.
  * @param {Row} row
  * @param {string} program the command line
+ * @param {Compile} [compile]
  * @returns {Promise<Answer>} what its writer gets
  */
-export async function answerTo(row, program) {
+export async function answerTo(row, program, compile) {
   if (row.line.startsWith('npx ')) return commandAnswer(row.line, program);
   const log = new Lines();
   const bed = new LockTestBed();
   const apps = /** @type {common.INestApplicationContext[]} */ ([]);
   try {
-    const Shop = await load(row);
+    const Shop = await load(row, compile);
     const open = async (/** @type {unknown[]} */ imports) => {
       class Application {}
       const providers = Shop === undefined ? [] : [Shop];
@@ -128,11 +134,11 @@ export async function answerTo(row, program) {
     else {
       const isBody = /;\s*$/.test(row.line);
       const isCall = /\b(?:locks|bed)\b/.test(row.line);
-      const run = evaluate(isBody ? row.line : `return (${row.line});`, row.build, isCall ? await lateNames() : {});
+      const run = evaluate(isBody ? row.line : `return (${row.line});`, { names: isCall ? await lateNames() : {} });
       const value = await (isCall ? bed.until(run) : run);
       if (value?.module) await open(value.module === LockConsoleModule ? [...own, value] : [value]);
     }
-    if (row.call !== undefined) await bed.until(evaluate(`return await (${row.call});`, row.build, await lateNames()));
+    if (row.call !== undefined) await bed.until(evaluate(`return await (${row.call});`, { names: await lateNames() }));
   } catch (error) {
     const { code, name, message } = /** @type {Error & { code?: string }} */ (error);
     // Nest adds what else it could be.

@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   // The file of the worker is there, or the error says what to do.
   const worker = await app
     .get(RedisLockService)
-    .using(`worker:${customer}`, { renewFrom: 'worker' }, async ({ isHeld }) => isHeld)
+    .using(lockName`worker:${customer}`, { renewFrom: 'worker' }, async ({ isHeld }) => isHeld)
     .catch((error: Error) => /mark nestjs-redis-lock as external/.test(error.message) && 'no file');
   await app.close();
   const expected = process.env['WORKER'] ?? 'true';

@@ -3,6 +3,11 @@ export default {
   title: 'Module',
   rows: [
     {
+      line: "@DistributedLock('a')",
+      call: '(new (shop.constructor)()).buy()',
+      says: ['has no lock connection', 'list the class as a provider'],
+    },
+    {
       line: "@DistributedLock({ key: 'a', connection: 'billing' })",
       code: 'Error',
       says: ["RedisLockModule.forRoot({ name: 'billing' })"],
@@ -19,11 +24,6 @@ export default {
       says: ['belongs beside the factory'],
     },
     { line: "RedisLockModule.forRoot({ ignoreFindings: ['PERSISTENCE'] })", says: ["'PERSISTENCE' given"] },
-    {
-      line: "@DistributedLock('a')",
-      call: '(new (shop.constructor)()).buy()',
-      says: ['has no lock connection', 'list the class as a provider'],
-    },
     {
       line: "@DistributedLock('a:#{id}') @UseInterceptors(LockInterceptor)",
       says: ['cannot use a key template', 'ExecutionContext'],
