@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { currentLock, DistributedLock, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, lockName, RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 
 /**
  * What a bundler gets. Minified code has lost the names of parameters, not their positions: KEY chooses. The classes are made inside, so that an
