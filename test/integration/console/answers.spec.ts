@@ -93,8 +93,9 @@ describe('a search', () => {
 
 it('a search finds names by what is shown, where that begins in another way', async () => {
   const redact = (name: string): string => name.replace(/^.*:/, '…:');
-  const { get, console } = bound(await open(undefined, { redact }, undefined, { redis: await server() }));
-  await console.locks.acquire('ann:7');
+  const redis = await server();
+  const { get } = bound(await open(undefined, { redact }, undefined, { redis }));
+  await (await peer(redis, false)).acquire('ann:7');
   const { json } = await get(`/api/find?text=${encodeURIComponent('…:')}`);
   expect(json).toMatchObject({ names: [{ key: '…:7' }], isWhole: true });
 });
