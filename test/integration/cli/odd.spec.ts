@@ -132,7 +132,9 @@ const circle = (): string => {
 it('an error of the library names the options as they are written here', async () => {
   await using _held = await locks.acquire('a');
   for (const wait of ['0', '50ms'])
-    expect((await run('a', '--wait', wait, '--', 'true')).errors).toMatch(/^nestjs-redis-lock: Lock 'a' .* \(--wait\)/);
+    expect((await run('a', '--wait', wait, '--', 'true')).errors).toMatch(
+      /^nestjs-redis-lock: 'true': Lock 'a' .* \(--wait\)/,
+    );
   await using _permit = await locks.acquire('permits', { limit: 2 });
   expect(await run('permits', '--wait', '0', '--', 'true')).toMatchObject({
     code: 75,
