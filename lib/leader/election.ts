@@ -117,7 +117,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     });
     this.hasOwn = true;
     const before = this.ended;
-    if (this.isStandIn) this.campaigning?.stop(stepDowns.withdrawn(this.name));
+    this.campaigning?.stop(stepDowns.withdrawn(this.name));
     this.isStandIn = false;
     return this.begin(new Campaign(this, terms, lead, hooks), before, signal);
   }

@@ -37,7 +37,6 @@ export class Term {
   end(reason: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.lock.signal.removeEventListener('abort', this.onLoss);
     inRoot(() => {
       this.controller.abort(reason);
       this.onEnd(reason);

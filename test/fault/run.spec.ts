@@ -281,7 +281,12 @@ describe('run', () => {
 
   it('lets the command read the terminal, passes Ctrl-C of the terminal to it, and does not stop by Ctrl-Z', async () => {
     const ask = `trap 'echo interrupted; exit 9' INT; echo ready; read answer; echo "got $answer"; while test -e ${file}; do sleep 0.02; done`;
-    const inTerminal = (command: string): string[] => ['script', '-qec', command, '/dev/null'];
+    // The job of an interactive shell: where no shell could take it up again, Ctrl-Z stops no program.
+    const job = join(directory, 'job');
+    const inTerminal = (command: string): string[] => {
+      writeFileSync(job, `set -m\n${command.replace('exec ', '')}\nexit $?\n`);
+      return ['script', '-qec', `bash ${job}`, '/dev/null'];
+    };
     await using first = new CliProcess(['run', name, '--', 'sh', '-c', ask], { redis: server.url, inTerminal });
     await first.says(/ready/);
     first.write('hello\n');

@@ -543,7 +543,13 @@ describe('an election', () => {
 
   it('is not bounded by the defaults of the module for locks', async () => {
     const place = new Constituency();
-    const a = new Candidate(place, { wait: 0, maxHold: 60_000, onLost: 'throw', fairness: 'strict' });
+    const a = new Candidate(place, {
+      wait: 0,
+      minHold: 7_200_000,
+      maxHold: 60_000,
+      onLost: 'throw',
+      fairness: 'strict',
+    });
     const b = new Candidate(place, { wait: 0, lease: 3_000 });
     void a.campaign();
     await place.clock.advance(1);
@@ -588,6 +594,17 @@ describe('an election', () => {
     expect(() => a.election.campaign(lead as never, options as never)).toThrow(problem);
     expect(() => a.locks.election('')).toThrow(/RedisLockService.election: key: the lock name is empty/);
   });
+});
+
+it('a campaign of the application takes the place of the one for methods with @LeaderOnly, and leads', async () => {
+  const place = new Constituency();
+  const a = new Candidate(place);
+  a.connection.election('scheduler').standIn('Reports.daily');
+  await place.clock.advance(1);
+  expect(a.election.isLeader).toBe(true);
+  void a.campaign();
+  await place.clock.advance(1_100);
+  expect([a.election.isLeader, a.terms.length]).toEqual([true, 1]);
 });
 
 describe('the option candidate', () => {
