@@ -21,6 +21,17 @@ export function* instancesOf(modules: ModulesContainer): Iterable<object> {
 /** Also the object that Nest keeps for a class whose instances are made for each request. */
 export function* objectsOf(hosts: Iterable<{ instance?: unknown } | undefined>): Iterable<object> {
   for (const host of hosts) {
-    if (typeof host?.instance === 'object' && host.instance !== null) yield host.instance;
+    const instance = host && instanceOf(host);
+    if (typeof instance === 'object' && instance !== null) yield instance;
+  }
+}
+
+/** Nest 11.0 calls itself without an end for a provider that has no instance, because its application failed to start. */
+function instanceOf(host: { instance?: unknown }): unknown {
+  try {
+    return host.instance;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }
