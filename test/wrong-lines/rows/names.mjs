@@ -82,6 +82,11 @@ export default {
       call: "shop.buy('1')",
       says: ['is a template', 'lockName'],
     },
+    {
+      line: "locks.acquire(Array.from({ length: 251 }, (_, i) => 'product:' + i))",
+      says: ['251 lock names given, 250 are allowed', 'in steps'],
+    },
+    { line: "locks.acquire('a'.repeat(2000))", says: ['has 2000 bytes, 1024 are allowed', 'a hash of it'] },
     { line: "lockName('product:42')", says: ['write it in front of a template string'] },
     { line: 'lockName`product:#id`', says: ["'#' outside of a value", 'write ${id}'] },
     { line: 'lockName`product:#{42}`', says: ["'{' outside of a value", 'write ${id}'] },

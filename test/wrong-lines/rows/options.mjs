@@ -5,6 +5,8 @@ export default {
     { line: "@DistributedLock({ key: 'a', leese: '5s' })", says: ["no option 'leese'", "Did you mean 'lease'?"] },
     { line: "@DistributedLock({ key: 'a', lease: 0 })", says: ['lease: 0 is not a duration'] },
     { line: "@DistributedLock({ key: 'a', wait: 'soon' })", says: ["wait: 'soon' is not a duration", "'30s'"] },
+    { line: "@DistributedLock({ key: 'a', wait: '10' })", says: ["wait: '10' has no unit"] },
+    { line: "@DistributedLock({ key: 'a', lease: process.env.LEASE ?? '30' })", says: ["lease: '30' has no unit"] },
     { line: "@DistributedLock({ key: 'a', wait: NaN })", says: ['wait: NaN is not a duration'] },
     { line: "@DistributedLock({ key: 'a', wait: -1 })", says: ['wait: -1 is not a duration'] },
     { line: "@DistributedLock({ key: 'a', permits: 2 })", says: ['permits: needs limit'] },

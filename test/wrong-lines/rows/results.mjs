@@ -26,6 +26,17 @@ export default {
       says: ['async and returns an Observable', 'Return the Observable itself'],
     },
     {
+      line: "@DistributedLock('a')",
+      on: 'async buy() { return (async function* () { yield 1; })(); }',
+      call: 'shop.buy()',
+      says: ['async and returns an async generator', 'async *'],
+    },
+    {
+      line: "locks.using('a', async function* () { yield 1; })",
+      says: ['returned an async generator', 'await using lock'],
+    },
+    { line: "locks.using('a', () => of(1))", says: ['returned an Observable', 'await using lock'] },
+    {
       line: "@Cron('0 3 * * *') @DistributedLock({ key: 'a', wait: 0 })",
       on: 'buy(): Observable<number> { return of(1); }',
       says: ['never subscribes to', 'Make it async'],
