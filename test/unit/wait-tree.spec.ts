@@ -73,14 +73,10 @@ describe('who waits for whom', () => {
       processAt('d', [waits('w', 2_000, ['v'], 'c')]),
     ]);
     expect(deadlocks).toBe(2);
-    expect(
-      circles.map((steps) =>
-        steps
-          .map(({ host }) => host)
-          .sort()
-          .join(),
-      ),
-    ).toEqual(['a,b', 'c,d']);
+    expect(circles.map((steps) => new Set(steps.map(({ host }) => host)))).toEqual([
+      new Set(['a', 'b']),
+      new Set(['c', 'd']),
+    ]);
   });
 
   it('has every lock of a circle of which it is not certain whether it is one', async () => {

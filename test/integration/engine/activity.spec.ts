@@ -16,7 +16,7 @@ describe('the records of processes in Redis', () => {
     server = await startRedis();
     admin = new Redis(server.url);
     backend = new RedisBackend({ redis: server.url, poll: 5_000, commandTimeout: 5_000, log: new KeptLog() });
-    await backend.start('client.host.1', { granted: () => undefined, recovered: () => undefined } as never);
+    await backend.start('client.host.1', { granted: () => undefined, recovered: () => undefined });
   });
   beforeEach(async () => {
     await admin.flushall();
