@@ -164,8 +164,12 @@ export class LabProcess {
     );
   }
 
-  private async work({ work, kind }: Job, locks: readonly LockHandle[]): Promise<void> {
-    const rows = locks.map(({ key, fencingToken }) => ({ key, fencingToken, row: this.rowOf(key) }));
+  private async work({ keys, work, kind }: Job, locks: readonly LockHandle[]): Promise<void> {
+    // In the order of the job, as in its copy for a test. The locks of one call are in the order of their names.
+    const rows = keys.map((key) => {
+      const { fencingToken } = locks.find((lock) => lock.key === key)!;
+      return { key, fencingToken, row: this.rowOf(key) };
+    });
     for (const { key, fencingToken, row } of kind ? [] : rows) {
       if (row.claim(fencingToken)) continue;
       this.teller.wrote(this.name, key, fencingToken, 'late');

@@ -42,7 +42,14 @@ const settings: fc.Arbitrary<Partial<Settings>> = fc.oneof(
 type Walk = [scene: string, changed: Partial<Settings>, presses: Press[]];
 
 /** Walks that were found, shrunk. */
-const pressed = (what: Action['do'], ms = 1): Press => ({ do: what, who: 0, job: 0, key: 0, ms });
+const pressed = (what: Action['do'], ms = 1, by: Partial<Press> = {}): Press => ({
+  do: what,
+  who: 0,
+  job: 0,
+  key: 0,
+  ms,
+  ...by,
+});
 const known: Walk[] = [
   [
     'pause',
@@ -51,6 +58,15 @@ const known: Walk[] = [
       // A stopped process cannot end its timers, however long it is stopped.
       ...[pressed('start'), pressed('redis-away'), pressed('wait', 61_000), pressed('stop'), pressed('redis-back')],
       ...[pressed('start'), pressed('wait', 61_000), pressed('stop'), pressed('start'), pressed('stop')],
+    ],
+  ],
+  [
+    'orders',
+    { fencing: 'before the read' },
+    [
+      // The row that a late job writes first is the one that refuses it, also where the job names its locks in another order.
+      ...[pressed('start', 1, { job: 3 }), pressed('delete'), pressed('stop'), pressed('start', 1, { who: 1 })],
+      ...[pressed('force', 1, { key: 1 }), pressed('continue'), pressed('wait', 5_000)],
     ],
   ],
 ];
