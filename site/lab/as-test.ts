@@ -47,6 +47,7 @@ describe(${text(scene.title)}, () => {
     };
 ${jobsOf(lab).join('\n')}
 ${used.map((name) => `    const ${name} = bed.otherProcess(${text(name)});`).join('\n')}
+${used.length > 1 ? connectionsOf(used, lab.keys[0]!) : ''}
 
 ${stepsOf(actions)}
 
@@ -57,6 +58,11 @@ ${holders.map(([key, names]) => `    expect(bed.inspect(${text(key)}).holders.ma
 });
 `;
 }
+
+const connectionsOf = (processes: readonly string[], key: string): string =>
+  `    // They connect: after an outage the first one hears of it first.
+    await bed.until(Promise.all([${processes.join(', ')}].map((one) => one.inspect(${text(key)}))));
+`;
 
 const pictureOf = ([rowValue, refused, lost]: readonly [number, number, number]): object => ({
   value: rowValue,

@@ -303,7 +303,7 @@ describe('run', () => {
     [['--max-hold', '5s'], /--max-hold \(5000 ms\) must be longer/],
     [['--wait', 'soon'], /--wait: 'soon' given, a duration/],
     [['--limit', '0'], /--limit: '0' given, a whole number/],
-    [['--limit', '2', '--shared'], /shared: cannot be combined with limit/],
+    [['--limit', '2', '--shared'], /--shared cannot be combined with --limit/],
     [['--ticket'], /cannot be combined with a ticket/],
     [['lock-ticket:1:abc'], /A ticket is in the arguments/],
     [['--gracie', '1s'], /Unknown option '--gracie'.*--help/],

@@ -69,6 +69,15 @@ const known: Walk[] = [
       ...[pressed('force', 1, { key: 1 }), pressed('continue'), pressed('wait', 5_000)],
     ],
   ],
+  [
+    'readers',
+    {},
+    [
+      // After an outage, two processes poll at the same time: the one that connected first is the first.
+      ...[pressed('start'), pressed('start', 1, { who: 2, job: 1 }), pressed('start', 1, { who: 1 })],
+      ...[pressed('redis-away'), pressed('wait', 40_000), pressed('redis-back')],
+    ],
+  ],
 ];
 
 function actionOf(lab: Lab, { do: what, who, job, key, ms }: Press): Action {
