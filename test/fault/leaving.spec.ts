@@ -48,7 +48,7 @@ describe('a process that ends', () => {
     await using staying = await Locker.to(redis.url);
     const other = await staying.acquire(theirs);
     const scope = await leaving.client.enter(mine, leaving.client.defaults);
-    const left = leaving.client.shutdown(300);
+    const left = leaving.client.shutdown(2_000);
     // Inside a lock, further locks may still be taken: otherwise the work could not end.
     const nested = rejection(scope.run(() => leaving.acquire(theirs, { wait: Infinity })));
     await view.queued(theirs, 1);
