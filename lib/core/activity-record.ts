@@ -109,7 +109,9 @@ export interface ProcessActivity {
 type Check = (value: unknown) => boolean;
 
 const text: Check = (value) => typeof value === 'string';
-const number: Check = Number.isFinite;
+/** One whose sums over a fleet are numbers, too. */
+const number: Check = (value) => typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+const flag: Check = (value) => typeof value === 'boolean';
 const maybe =
   (check: Check): Check =>
   (value) =>
@@ -118,12 +120,19 @@ const listOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
-/** An object whose fields pass. Others may be there. */
+/** An object whose fields pass. Others are removed: they may be of any size and depth, and everything here is shown. */
 function fields(checks: Readonly<Record<string, Check>>): Check {
   const all = Object.entries(checks);
   return (value) => {
     const object = Object(value) as Record<string, unknown>;
-    for (const [field, check] of all) if (!check(object[field])) return false;
+    let known = 0;
+    for (const [field, check] of all) {
+      const found = object[field];
+      if (!check(found)) return false;
+      if (found !== undefined) known++;
+    }
+    const given = Object.keys(object);
+    if (given.length > known) for (const field of given) if (!Object.hasOwn(checks, field)) delete object[field];
     return true;
   };
 }
@@ -147,7 +156,9 @@ const entries = {
     kind: text,
     callers: number,
     longest: number,
-    holder: maybe(fields({ ...origin, ...caller, heldFor: maybe(number) })),
+    holder: maybe(
+      fields({ ...origin, ...caller, trace: maybe(text), fencingToken: maybe(number), heldFor: maybe(number) }),
+    ),
     flows: listOf(fields({ waited: number, holds: listOf(fields({ key: text, kind: text })) })),
   },
   leads: held,
@@ -163,7 +174,7 @@ const entries = {
     actor: maybe(text),
     reason: maybe(text),
   },
-  findings: { code: text, message: text },
+  findings: { code: text, message: text, remark: maybe(flag) },
 } as const;
 
 const lists = Object.keys(entries) as Array<keyof typeof entries>;
@@ -207,6 +218,7 @@ export function shortened<T>({ first, more }: Listed<T>, length: number): Listed
 
 /** Undefined for a text of another form, or of another program. */
 export function decodeActivity(written: string): ProcessActivity | undefined {
+  if (written.length > longestText) return undefined;
   try {
     const { form: found, ...activity } = JSON.parse(written) as ProcessActivity & { form?: unknown };
     return found === form && isActivity(activity) ? activity : undefined;

@@ -388,9 +388,34 @@ describe('a report of another program', () => {
     ['long', { maxHold: '1m' }],
     ['incidents', { reason: {} }],
     ['incidents', { label: 1 }],
+    ['findings', { remark: 'yes' }],
+    ['contended', { callers: 1e308 }],
+    ['contended', { holder: { client: 'b', fencingToken: { a: 1 } } }],
   ])('is one with the wrong field %s %j', (list, change) => {
     expect(decodeActivity(record(list, change))).toBeUndefined();
   });
+
+  it('is one that is longer than this library writes', () => {
+    const text = record('', {});
+    expect(decodeActivity(text.padEnd(8_000))).toBeDefined();
+    expect(decodeActivity(text.padEnd(8_001))).toBeUndefined();
+  });
+});
+
+it('a report keeps no field that this library does not know, in any part of it: no answer breaks by its depth', () => {
+  const list = { first: [], more: 0 };
+  const lists = { leads: list, long: list, holds: list, hot: list, incidents: list, findings: list };
+  const holder = { client: 'b', fencingToken: 1, trace: 't', heldFor: 1 };
+  const flows = [{ waited: 1, holds: [{ key: 'a', kind: 'exclusive' }] }];
+  const wait = { key: 'k', name: 'k', kind: 'exclusive', callers: 1, longest: 1, holder, flows };
+  const contended = { first: [wait], more: 0 };
+  const whole = { client: 'a', held: 0, waiting: 1, contended, ...lists, further: [], problems: [] };
+  const written = JSON.stringify({ form: 2, ...whole });
+  const deep = `"deep":${'['.repeat(1_000)}${']'.repeat(1_000)},`;
+  const places = [...written.matchAll(/\{(?=")/g)].map(({ index }) => index + 1);
+  expect(places).toHaveLength(12);
+  for (const place of places)
+    expect(decodeActivity(written.slice(0, place) + deep + written.slice(place))).toEqual(whole);
 });
 
 describe('hot names', () => {
