@@ -177,9 +177,9 @@ export class Activity {
 
   /** In no request's async context. Never rejects. */
   private async turn(): Promise<void> {
-    const begin = performance.now();
+    const begin = this.now;
     if (this.#host.counts().waiting > 0 || this.waits !== noWaits) await this.sample();
-    const took = performance.now() - begin;
+    const took = this.now - begin;
     if (!this.isStopped && this.now - this.reportedAt >= reportPause) await this.report();
     this.arm(Math.max(samplePause, took / share));
   }

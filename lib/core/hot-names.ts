@@ -3,8 +3,12 @@ import type { HotName, Listed } from './activity-record.js';
 /** Milliseconds of one part of the history, and how many parts there are. */
 const part = 60_000;
 const parts = 5;
-/** Names in one part. Further ones share one: names that are not made from a template may have any number of values. */
+/**
+ * Names in one part, and those of them that begin alike, up to the last colon. Further ones share one: names that are not made from a template
+ * may have any number of values, and must leave room for other kinds.
+ */
 const mostNames = 100;
+const mostAlike = 20;
 const others = 'other';
 
 interface Heat {
@@ -12,9 +16,16 @@ interface Heat {
   most: number;
 }
 
+interface Part {
+  readonly since: number;
+  readonly names: Map<string, Heat>;
+  /** How many of them begin so. */
+  readonly alike: Map<string, number>;
+}
+
 /** For which names callers waited in the last minutes: samples of the present, added up. */
 export class HotNames {
-  private readonly history: Array<{ readonly since: number; readonly names: Map<string, Heat> }> = [];
+  private readonly history: Part[] = [];
 
   get isEmpty(): boolean {
     return this.history.length === 0;
@@ -24,13 +35,16 @@ export class HotNames {
   add(now: number, callers: ReadonlyMap<string, number>, lasted: number): void {
     this.forget(now);
     if (callers.size === 0) return;
-    let names = this.history.at(-1)?.names;
-    if (!names || now - this.history.at(-1)!.since >= part) {
-      names = new Map();
-      this.history.push({ since: now, names });
-    }
+    let last = this.history.at(-1);
+    if (!last || now - last.since >= part)
+      this.history.push((last = { since: now, names: new Map(), alike: new Map() }));
+    const present = new Map<string, number>();
     for (const [name, count] of callers) {
-      const heat = heatOf(names, names.has(name) || names.size < mostNames ? name : others);
+      const place = placeOf(name, last);
+      present.set(place, (present.get(place) ?? 0) + count);
+    }
+    for (const [place, count] of present) {
+      const heat = heatOf(last.names, place);
       heat.waited += count * lasted;
       heat.most = Math.max(heat.most, count);
     }
@@ -54,6 +68,18 @@ export class HotNames {
   private forget(now: number): void {
     while (this.history[0] && now - this.history[0].since >= parts * part) this.history.shift();
   }
+}
+
+/** The entry of a name: its own, while there is room. */
+function placeOf(name: string, { names, alike }: Part): string {
+  if (names.has(name)) return name;
+  const beginning = name.slice(0, name.lastIndexOf(':') + 1);
+  const known = alike.get(beginning) ?? 0;
+  const place = known < mostAlike ? name : beginning === '' ? others : `${beginning}*`;
+  if (names.size >= mostNames && !names.has(place)) return others;
+  alike.set(beginning, known + 1);
+  heatOf(names, place);
+  return place;
 }
 
 function heatOf(names: Map<string, Heat>, name: string): Heat {

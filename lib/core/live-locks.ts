@@ -78,7 +78,7 @@ export class LiveLocks {
     const now = host.now();
     const byKey = new Map<string, WaitedForLock>();
     const callers = new Map<string, number>();
-    await new Turns().each(host.queues(), (queue) => {
+    await new Turns(() => host.now()).each(host.queues(), (queue) => {
       const found = queue.waitingHere;
       if (!found) return;
       const { count, first, nested, holder } = found;
@@ -108,7 +108,7 @@ export class LiveLocks {
       long: new Largest<HeldLock>(most),
       holds: new Largest<HeldLock>(most),
     };
-    await new Turns().each(this.#host.holds(), (hold) => {
+    await new Turns(() => this.#host.now()).each(this.#host.holds(), (hold) => {
       if (!hold.isUsed || hold.lost) return;
       const age = now - hold.acquiredAt;
       const list = hold.options.isElection ? 'leads' : isLong(hold, age) ? 'long' : 'holds';
