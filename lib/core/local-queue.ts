@@ -288,10 +288,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     this.host.holdLost(hold);
     if (this.hold !== hold) return;
     // At `maxHold` the lock expires instead of being released: the work that hangs has the rest of the lease to stop. After any other loss
-    // it is released, since a renewal under way may have extended the lease at the backend. `minHold` also counts for work that the
-    // shutdown or `maxHold` cut off.
+    // it is released, since a renewal under way may have extended the lease at the backend. `minHold` also counts for work that was
+    // cut off, unless the lock is another's.
     const { reason } = hold.lost!;
-    if (reason !== 'max-hold') void hold.claim.release(reason === 'shutdown' ? hold.keepUntil : 0);
+    if (reason !== 'max-hold') void hold.claim.release(reason === 'revoked' ? 0 : hold.keepUntil);
     else if (hold.keepUntil > hold.validUntil) void hold.claim.release(hold.keepUntil);
     this.next();
   }
@@ -372,18 +372,18 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /** Counts a caller that was the first here until now. When too many wait, the one that came last is refused, not the first. */
   private makeRoomFor(caller: Caller): void {
+    const latest = this.callers.last!;
     try {
-      this.count(caller);
+      this.count(caller, latest);
     } catch (error) {
-      const latest = this.callers.last!;
       this.leave(latest, error);
       if (latest !== caller) this.makeRoomFor(caller);
     }
   }
 
-  /** @throws LockQueueFullError */
-  private count(caller: Caller): void {
-    this.host.countWaiting(this.name, 1, caller.name);
+  /** @throws LockQueueFullError for `refused` */
+  private count(caller: Caller, refused = caller): void {
+    this.host.countWaiting(this.name, 1, refused.name);
     caller.counted = true;
   }
 

@@ -258,12 +258,16 @@ describe('a first acquire', () => {
     const v = new VirtualClient({ maxWaiters: 2 });
     const answer = deferred<AcquireReply>();
     v.backend.onAcquire = () => answer.promise;
-    const callers = Array.from({ length: 5 }, () => watch(v.acquire('a')));
+    const callers = Array.from({ length: 5 }, (_, index) => watch(v.acquire('a', { label: `call ${index}` })));
     v.letWait();
     answer.resolve({ status: 'queued', askAt: v.clock.now() + 5_000 });
     await settled();
     expect(callers.map(({ state }) => state)).toEqual(['pending', 'pending', 'rejected', 'rejected', 'rejected']);
-    expect(callers.slice(2)).toMatchObject(Array(3).fill({ reason: { code: 'LOCK_QUEUE_FULL' } }));
+    const refused = (index: number) => ({
+      code: 'LOCK_QUEUE_FULL',
+      message: expect.stringMatching(`^'call ${index}': `),
+    });
+    expect(callers.slice(2).map(({ reason }) => reason)).toMatchObject([2, 3, 4].map(refused));
     expect(v.client.counts.waiting).toBe(2);
     await v.client.shutdown(0);
     expect(v.client.counts.waiting).toBe(0);

@@ -117,6 +117,25 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('whose lease ends before its minHold is kept from others until then, where the backend has it still', async () => {
+    const { clock, backend, ...v } = world();
+    backend.onRenew = (holds) => holds.map(() => 'unanswered');
+    const lock = await v.acquire('a', { lease: '10s', renew: true, minHold: '1m' });
+    const end = clock.now() + 60_000;
+    await clock.advance(10_000);
+    expect(lock.lost).toMatchObject({ reason: 'expired' });
+    expect(backend.released).toEqual([expect.objectContaining({ keepUntil: end })]);
+  });
+
+  it('that others have taken by force is not kept for its minHold', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: '10s', renew: true, minHold: '1m' });
+    backend.onRenew = (holds) => holds.map(() => 'lost');
+    await clock.advance(5_000);
+    expect(lock.lost).toMatchObject({ reason: 'revoked' });
+    expect(backend.released).toEqual([{ name: 'a', id: expect.any(String) }]);
+  });
+
   it('ends for the earlier reason, its lease or maxHold, when a blocked event loop sees both too late', async () => {
     for (const [maxHold, reason] of [
       ['5s', 'max-hold'],
