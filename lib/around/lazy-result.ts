@@ -4,6 +4,7 @@ interface Suspect {
   readonly subscribe?: unknown;
   readonly lift?: unknown;
   readonly getStream?: () => unknown;
+  readonly setErrorHandler?: unknown;
   readonly pipe?: unknown;
   readonly readable?: unknown;
   readonly writable?: unknown;
@@ -16,11 +17,21 @@ interface Suspect {
  */
 export function lazyKind(result: unknown): string | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
-  const { subscribe, lift, getStream } = result as Suspect;
+  try {
+    return kindOf(result);
+  } catch {
+    // A getter of the application's own: the work is done, and its result is none of these.
+    return undefined;
+  }
+}
+
+function kindOf(result: Suspect): string | undefined {
+  const { subscribe, lift, getStream, setErrorHandler } = result;
   if (typeof subscribe === 'function' && typeof lift === 'function') return 'an Observable';
   if (isLazyStream(result)) return 'a stream';
-  // Nest's StreamableFile.
-  if (typeof getStream === 'function' && isLazyStream(getStream.call(result))) return 'a stream';
+  // Nest's StreamableFile returns the stream that it has. Another object may open one for each call.
+  const isFile = typeof getStream === 'function' && typeof setErrorHandler === 'function';
+  if (isFile && isLazyStream(getStream.call(result))) return 'a stream';
   const [, generator] = /^\[object ((?:Async)?Generator)\]$/.exec(Object.prototype.toString.call(result)) ?? [];
   if (generator === undefined) return undefined;
   return generator === 'Generator' ? 'a generator' : 'an async generator';

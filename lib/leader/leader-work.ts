@@ -43,8 +43,17 @@ export function runOnLeader(
     ended();
     return isAsyncIterable(value) ? iterateOnLeader(election, value) : value;
   };
-  if (!isThenable(result)) return restOf(result);
-  return result.then(restOf, (error: unknown) => {
+  const settle = (value: unknown): unknown => {
+    try {
+      return restOf(value);
+    } catch {
+      // A getter of the application's own: the work is done.
+      ended();
+      return value;
+    }
+  };
+  if (!isThenable(result)) return settle(result);
+  return result.then(settle, (error: unknown) => {
     ended();
     throw error;
   });

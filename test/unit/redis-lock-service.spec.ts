@@ -75,6 +75,28 @@ describe('a function in `using` and `adopt`', () => {
     const others: unknown[] = [read, new Socket(), { subscribe: () => 1 }, [1], null, 'text', new Response('x')];
     for (const other of others) expect(await locks.using('a', () => other)).toBe(other);
   });
+
+  it('may return an object of its own that can open a stream: none is opened', async () => {
+    await using locks = createLockClient({ backend: new MemoryLockBackend() });
+    let opened = 0;
+    const file = { getStream: () => Readable.from([`opened ${++opened}`]) };
+    expect(await locks.using('a', () => file)).toBe(file);
+    expect(opened).toBe(0);
+  });
+
+  it('may return an object that throws for properties that it does not have', async () => {
+    await using locks = createLockClient({ backend: new MemoryLockBackend() });
+    const settings = new Proxy<Record<string | symbol, unknown>>(
+      { port: 80 },
+      {
+        get(target, property) {
+          if (property === 'then' || property in target) return target[property];
+          throw new Error(`There is no setting ${String(property)}.`);
+        },
+      },
+    );
+    expect((await locks.using('a', () => settings))['port']).toBe(80);
+  });
 });
 
 describe('an export', () => {

@@ -491,6 +491,15 @@ describe('@LeaderOnly', () => {
         return new StreamableFile(Readable.from(this.steps(), { objectMode: false }));
       }
       @LeaderOnly('scheduler')
+      async settings(): Promise<{ port?: number } | undefined> {
+        return new Proxy({ port: 80 } as Record<string | symbol, unknown>, {
+          get(target, property) {
+            if (property === 'then' || property in target) return target[property];
+            throw new Error(`There is no setting ${String(property)}.`);
+          },
+        });
+      }
+      @LeaderOnly('scheduler')
       async laterObservable(): Promise<Observable<string> | undefined> {
         return from(this.steps());
       }
@@ -547,6 +556,15 @@ describe('@LeaderOnly', () => {
       await apps.leads.close();
       for (const each of [steps, later!]) expect(await each[Symbol.asyncIterator]().next()).toEqual({ done: true });
       expect(a.epochs).toEqual([]);
+    });
+
+    it('one that throws for properties that it does not have, and is returned', async () => {
+      await using apps = await twoOf(Results);
+      expect((await apps.leads.get(Results).settings())?.port).toBe(80);
+      const closed = apps.leads.close();
+      await apps.bed.advance(10);
+      await closed;
+      expect(elected(apps.waits)).toBe(true);
     });
 
     it('one whose reader stops early, and one that fails', async () => {
