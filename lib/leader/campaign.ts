@@ -69,18 +69,27 @@ export class Campaign {
   /** Settles when the campaign was stopped and its last work has settled. Never rejects. */
   async run(): Promise<void> {
     const { clock, pace } = this.host;
+    if (this.isStopped) return this.endInTime();
     while (!this.isStopped) {
       const rest = pace.notBefore - clock.now();
       if (rest > 0 || !this.isFit()) {
         await this.pause(rest > 0 ? rest : fitnessCheck);
         continue;
       }
-      // By `candidate`.
-      if (this.isStopped) return;
       const begunAt = clock.now();
-      await this.stand();
+      // By `candidate`.
+      if (!this.isStopped) await this.stand();
       pace.attempted(begunAt, clock.now(), this.isStopped);
     }
+  }
+
+  /** It was stopped before it began. A loop that begins the next one must not keep the process from all else, such as its shutdown. */
+  private async endInTime(): Promise<void> {
+    const { clock, pace } = this.host;
+    const rest = pace.notBefore - clock.now();
+    if (rest > 0) await new Promise<void>((resolve) => clock.timer(rest, resolve, true));
+    const now = clock.now();
+    pace.attempted(now, now, true);
   }
 
   stop(reason: unknown): void {

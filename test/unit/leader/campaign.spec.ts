@@ -4,6 +4,7 @@ import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { LockConfigurationError } from '../../../lib/errors/lock-errors.js';
+import type { CampaignOptions } from '../../../lib/leader/leadership.js';
 import { Candidate, Constituency, ended } from './candidate.js';
 
 /** Two processes; the first leads. */
@@ -434,6 +435,37 @@ describe('an election', () => {
     await second.beforeApplicationShutdown();
     await over;
     expect(second.election('scheduler').isLeader).toBe(false);
+  });
+
+  it.each<[string, (begin: (options: CampaignOptions) => Promise<void>) => Promise<void>]>([
+    ['a signal that has aborted', (begin) => begin({ signal: AbortSignal.abort() })],
+    [
+      'a candidate that withdraws',
+      (begin) => {
+        const withdrawn = new AbortController();
+        const candidate = () => {
+          withdrawn.abort();
+          return true;
+        };
+        return begin({ signal: withdrawn.signal, candidate });
+      },
+    ],
+    ['an application that has closed', (begin) => begin({})],
+  ])('does not spin in a loop that begins it again, with %s', async (what, begin) => {
+    const { clock, ...place } = new Constituency();
+    const a = new Candidate({ clock, ...place });
+    if (what.startsWith('an application')) await a.connection.beforeApplicationShutdown();
+    let begun = 0;
+    const loop = async (): Promise<void> => {
+      while (begun < 1_000) {
+        begun++;
+        await begin((options) => a.campaign(options));
+      }
+    };
+    void loop();
+    await clock.advance('2m');
+    expect(begun).toBeLessThanOrEqual(13);
+    expect(a.terms).toEqual([]);
   });
 
   it('ends at once with the application while it pauses: no timer is left', async () => {
