@@ -14,6 +14,8 @@ const client = createLockClient({
   redisson: true,
   lease: Number(watchdog),
   poll: '2s',
+  // Its start is no test: beside three JVMs it may take longer than the usual second.
+  commandTimeout: '5s',
   ...(JSON.parse(options) as object),
 });
 await client.connect();
