@@ -306,11 +306,40 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
       'A proxy answers instead of the server',
     ],
     ['500', { status: 500, json: { statusCode: 500 } }, 'The server answers with an error (500).'],
+    ['403 in the own words of the application', { status: 403, json: { error: 'Forbidden' } }, 'You may not look'],
+    ['401 in its own words', { status: 401, json: { error: 'constructor', code: 1 } }, 'You are signed out.'],
+    ['200 of something else', { status: 200, json: { ok: false } }, 'The page does not understand'],
   ])('tells the end of a session apart: %s', async (_what, answer, text) => {
     const page = await open();
     await page.route('**/api/overview*', (route) => route.fulfill(answer));
     await page.locator('#notice-text', { hasText: text }).waitFor();
     expect(await page.locator('#sign-in').isVisible()).toBe(text === 'You are signed out.');
+  });
+
+  it.each([
+    ['#/list/rubbish', '#list', 'There is no list of this name.'],
+    ['#/list/constructor', '#list', 'There is no list of this name.'],
+    ['#/list/holds/nobody', '#list', 'No process of this name is known.'],
+    ['#/list/waiters/', '#list', 'This is not a name that a lock can have.'],
+    ['#/process/nobody', '#process', 'No process of this name holds a lock for long'],
+    ['#/lock/', '#lock', 'This is not a name that a lock can have.'],
+    ['#/lock/?connection=nobody', '#notice-text', 'The server has no connection of this name.'],
+  ])('says what is wrong with the address %s', async (address, place, text) => {
+    const page = await newPage({ httpCredentials: { username: 'ann', password } });
+    await page.goto(`${here.url}/locks/live${address}`);
+    await page.locator(place, { hasText: text }).waitFor();
+    expect(await page.locator('body').innerText()).not.toContain('native code');
+  });
+
+  it('closes the form of a release when the address leads to another connection', async () => {
+    const page = await open();
+    const { lock } = await sale(1);
+    await page.goto(`${here.url}/locks/live#/lock/${lock}`);
+    await page.getByRole('button', { name: 'Release by force …' }).click();
+    await page.getByLabel('Type the name of the lock').fill(lock);
+    await page.evaluate('location.hash += "?connection=other"');
+    await page.locator('#release').waitFor({ state: 'hidden' });
+    await page.locator('#lock', { hasText: 'The server has no connection of this name.' }).waitFor();
   });
 
   it('speaks a trouble once: its age changes outside of the alert', async () => {

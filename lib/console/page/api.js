@@ -18,6 +18,24 @@ export class Refused extends Error {
   }
 }
 
+/** What the console says. What a guard or a proxy answers may have any text there. @type {ReadonlyArray<import('../answers.js').RefusalAnswer['error']>} */
+const words = [
+  'unavailable',
+  'refused',
+  'connection',
+  'process',
+  'name',
+  'list',
+  'typed',
+  'reason',
+  'origin',
+  'actor',
+  'ambiguous',
+  'changed',
+  'busy',
+  'failed',
+];
+
 /** @type {Record<number, string>} */
 const ends = {
   401: 'signin',
@@ -66,7 +84,7 @@ async function ask(path, request = {}) {
   if (response.ok && answer !== undefined) return answer;
   throw refusalOf(
     response,
-    typeof answer?.error === 'string' && answer.statusCode === undefined ? answer.error : undefined,
+    words.find((word) => word === answer?.error),
   );
 }
 

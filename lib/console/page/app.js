@@ -1,5 +1,6 @@
 import { readOverview, Refused } from './api.js';
 import { byId, duration, freeze, sync, tick, write } from './dom.js';
+import { endOf } from './ends.js';
 import { ListSheet } from './list.js';
 import { LockSheet } from './lock.js';
 import { showOverview } from './overview.js';
@@ -12,17 +13,6 @@ import { guide } from './why.js';
 /** Milliseconds between an answer and the next question, and after a refusal of a guard. */
 const pause = 2000;
 const longPause = 10_000;
-
-/** What each end of a session is called, and what to do. @type {Record<string, [state: string, text: string]>} */
-const endTexts = {
-  away: ['Cut off', 'Cut off from the server.'],
-  gateway: ['Cut off', 'A proxy answers instead of the server: the application does not run, or is not ready.'],
-  signin: ['Signed out', 'You are signed out.'],
-  forbidden: ['Not allowed', 'You may not look at locks any more (403). The guards of this page decide that.'],
-  throttled: ['Slowed down', 'The server limits how often you may ask (429). The page asks less often.'],
-  gone: ['Cut off', 'The server has no console at this address any more (404).'],
-  connection: ['Cut off', 'The server has no connection of this name any more.'],
-};
 
 /** @type {View | undefined} */
 let view;
@@ -54,7 +44,7 @@ async function refresh() {
     const [answer] = await Promise.all([readOverview(asked), opened()?.refresh()]);
     if (asked === shownConnection()) answered(answer);
   } catch (error) {
-    failed(error instanceof Refused ? error : new Refused(0, 'broken'));
+    failed(error instanceof Refused ? error : new Refused(0, 'unread'));
   }
   isAsking = false;
   showState();
@@ -71,6 +61,8 @@ function schedule() {
 
 /** @param {View} answer */
 function answered(answer) {
+  // Of a guard that answers 200, or of another version.
+  if (!Array.isArray(answer.connections)) throw new Refused(0, 'unread');
   view = answer;
   answeredAt = performance.now();
   if (cutOff) write(byId('said'), 'The server answers again.');
@@ -108,11 +100,6 @@ function showState() {
   write(byId('notice-age'), ageOf(performance.now() - answeredAt));
   byId('sign-in').hidden = cutOff?.problem.code !== 'signin';
   guide(byId('notice-next'), !cutOff && problem ? 'redis' : undefined);
-}
-
-/** @param {Refused} problem @returns {[state: string, text: string]} */
-function endOf({ code, status }) {
-  return endTexts[code] ?? ['Cut off', 'The server answers with an error (' + status + '). Its log says why.'];
 }
 
 /** @param {number} age ms of what is shown */

@@ -55,6 +55,16 @@ export function writeOrHide(element, text) {
   write(element, text);
 }
 
+/**
+ * The text for a word that may be any text.
+ * @template T
+ * @param {Readonly<Record<string, T>>} texts
+ * @param {string} word
+ */
+export function textOf(texts, word) {
+  return Object.hasOwn(texts, word) ? texts[word] : undefined;
+}
+
 /** @type {WeakMap<Element, Map<string, HTMLElement>>} */
 const children = new WeakMap();
 

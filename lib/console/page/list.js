@@ -1,5 +1,17 @@
 import { findLocks, readList } from './api.js';
-import { byId, counted, duration, fromTemplate, part, runTime, sync, visible, write, writeOrHide } from './dom.js';
+import {
+  byId,
+  counted,
+  duration,
+  fromTemplate,
+  part,
+  runTime,
+  sync,
+  textOf,
+  visible,
+  write,
+  writeOrHide,
+} from './dom.js';
 import { callerOf, holderOf, nameLock, nameProcess, processOf, reasonOf } from './parties.js';
 import { addressOf, shownConnection } from './route.js';
 import { Sheet } from './sheet.js';
@@ -86,7 +98,7 @@ export class ListSheet extends Sheet {
     super.begin();
     this.wanted = 100;
     const { list, of } = this.request;
-    write(byId('list-title'), list === 'find' ? '“' + of + '”' : [titles[list] ?? list, of].join(' '));
+    write(byId('list-title'), list === 'find' ? '“' + of + '”' : [textOf(titles, list) ?? list, of].join(' '));
     write(byId('list-count'), 'Asking …');
     this.show([], '', '', false);
   }
@@ -147,7 +159,7 @@ export class ListSheet extends Sheet {
       items.push(...answer.items);
     } while (items.length < Math.min(total, this.wanted));
     return () => {
-      const toLine = lines[list] ?? ((item) => ({ text: JSON.stringify(item) }));
+      const toLine = textOf(lines, list) ?? ((item) => ({ text: JSON.stringify(item) }));
       write(byId('list-count'), total.toLocaleString('en') + (more > 0 ? ' or more' : ''));
       const left =
         more > 0

@@ -195,13 +195,13 @@ export class LockSheet extends Sheet {
   }
 
   async release() {
-    const { of: name, condemned } = this;
+    const { of: name, connection, condemned } = this;
     if (name === undefined || !condemned) return;
     this.submit.disabled = true;
     const { fencingToken, client } = condemned;
     const reason = this.reason.value;
     try {
-      await sendRelease({ connection: shownConnection(), name, typed: name, fencingToken, client, reason });
+      await sendRelease({ connection, name, typed: name, fencingToken, client, reason });
       this.form.close();
       this.host.say('The lock was released.');
     } catch (error) {

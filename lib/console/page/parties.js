@@ -1,4 +1,4 @@
-import { part, visible, write } from './dom.js';
+import { part, textOf, visible, write } from './dom.js';
 import { addressOf } from './route.js';
 
 /**
@@ -53,5 +53,5 @@ const reasons = {
 
 /** @param {{ type: string, lost?: string | undefined }} incident */
 export function reasonOf({ type, lost = '' }) {
-  return type === 'forced' ? 'Released by force' : 'Lost: ' + (reasons[lost] ?? lost);
+  return type === 'forced' ? 'Released by force' : 'Lost: ' + (textOf(reasons, lost) ?? lost);
 }

@@ -1,5 +1,5 @@
 import { readProcess, Refused } from './api.js';
-import { byId, counted, duration, fromTemplate, part, runTime, sync, write, writeOrHide } from './dom.js';
+import { byId, counted, duration, fromTemplate, part, runTime, sync, textOf, write, writeOrHide } from './dom.js';
 import { callerOf, holderOf, nameLock, processOf, reasonOf } from './parties.js';
 import { addressOf, shownConnection } from './route.js';
 import { Sheet } from './sheet.js';
@@ -74,7 +74,7 @@ function showProcess(element, process, isOne) {
   if (isOwn) write(told, 'This process answers you: what you see is live.');
   else if (age === undefined) write(told, 'It tells nothing. What you see is what others tell of it.');
   else runTime(told, age, 1, 'It told this before ');
-  const wrong = (process.problems ?? []).map((problem) => troubleTexts[problem] ?? problem);
+  const wrong = (process.problems ?? []).map((problem) => textOf(troubleTexts, problem) ?? problem);
   writeOrHide(part(element, 'problems'), wrong.length > 0 ? 'Not well: ' + wrong.join('; ') + '.' : '');
   write(part(element, 'holds-title'), 'Holds' + (held === undefined ? '' : ', ' + held.toLocaleString('en')));
   writeOrHide(part(element, 'holds-none'), held === 0 ? 'Nothing.' : '');

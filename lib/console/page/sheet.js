@@ -1,6 +1,7 @@
 import { Refused } from './api.js';
 import { byId, part, writeOrHide } from './dom.js';
-import { addressOf } from './route.js';
+import { endOf } from './ends.js';
+import { addressOf, shownConnection } from './route.js';
 
 /** @typedef {import('./route.js').Place} Place */
 /** @typedef {{ view: () => import('./overview.js').View | undefined, say: (text: string) => void }} Host */
@@ -11,6 +12,8 @@ const problems = {
   refused: 'Redis refuses the question. The log of the server says why.',
   busy: 'Too many locks are looked at at once. The next try is under way.',
   name: 'This is not a name that a lock can have.',
+  list: 'There is no list of this name.',
+  process: 'No process of this name is known.',
   ambiguous: 'Several locks are shown by this name. Enter the whole name.',
 };
 
@@ -24,6 +27,8 @@ export class Sheet {
     this.of = undefined;
     /** @type {Place} */
     this.place = 'board';
+    /** @type {string | undefined} */
+    this.connection = undefined;
     part(this.box, 'close').addEventListener('click', () => this.box.close());
     this.box.addEventListener('click', (event) => {
       if (event.target === this.box) this.box.close();
@@ -38,9 +43,11 @@ export class Sheet {
 
   /** @param {Place} place @param {string} of */
   open(place, of) {
-    if (this.of === of && this.place === place) return;
+    const connection = shownConnection();
+    if (this.of === of && this.place === place && this.connection === connection) return;
     this.place = place;
     this.of = of;
+    this.connection = connection;
     this.begin();
     if (!this.box.open) this.box.showModal();
     void this.refresh();
@@ -58,17 +65,17 @@ export class Sheet {
 
   /** Asks the server, and shows its answer unless another view is open by then. */
   async refresh() {
-    const { of, place } = this;
+    const { of, place, connection } = this;
     if (of === undefined) return;
+    const isShown = () => this.of === of && this.place === place && this.connection === connection;
     try {
       const show = await this.read(of);
-      if (this.of !== of || this.place !== place) return;
+      if (!isShown()) return;
       this.notice('');
       show();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (this.of === of)
-        this.notice(problems[error.code] ?? 'The server does not answer. What you see is the last answer.');
+      if (isShown()) this.notice(problems[error.code] ?? endOf(error)[1]);
     }
   }
 
