@@ -4,12 +4,13 @@ import type { ProcessActivity } from '../core/activity-record.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { LockConfigurationError, type LockError } from '../errors/lock-errors.js';
 import type { ConsoleProblem, ConsoleView, FindAnswer, Lists, ListAnswer, ProcessAnswer, Seen } from './answers.js';
+import { InTurn } from './in-turn.js';
 import { nearNames } from './near-names.js';
 import { overviewOf, type Picture, pictureOf } from './overview.js';
 import { processesOf } from './process-view.js';
 import type { Turns } from '../core/turns.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
-import { SharedQuestion } from './shared-question.js';
+import { share, SharedQuestion } from './shared-question.js';
 
 /** Processes that are read at once, and holds of this process that are known and shown. */
 const mostProcesses = 500;
@@ -44,6 +45,8 @@ export class ConsoleReader {
   private readonly view: SharedQuestion<View>;
   private readonly looks = new Map<string, SharedQuestion<LockInfo>>();
   private readonly searches = new Map<string, SharedQuestion<Names>>();
+  private readonly finds = new Map<string, SharedQuestion<FindAnswer | undefined>>();
+  private readonly inTurn = new InTurn(share);
   /** The last answer of Redis: shown, with its age, while there is no newer one. */
   private fleet: { readonly found: FleetActivity; readonly at: number } | undefined;
 
@@ -68,7 +71,7 @@ export class ConsoleReader {
   /** The processes that wait for a lock. @param name its real name */
   async waiters(name: string, from: number): Promise<ListAnswer> {
     const { picture, seen } = await this.ask();
-    return pageOf({ ...seen, of: 'waiters' }, picture.waiters.get(name) ?? [], from);
+    return pageOf({ ...seen, of: 'waiters' }, picture.waits.get(name)?.waiters ?? [], from);
   }
 
   /** Undefined when no such process is known. @param id a client, a host, or `host:pid` */
@@ -91,23 +94,33 @@ export class ConsoleReader {
   }
 
   /**
-   * Locks that are held or waited for, by the beginning of their names.
+   * Locks that are held or waited for, by the beginning of their names. Undefined when too many people search.
    * @param shown a name as people see it; undefined: as it is
    */
-  async find(text: string, shown?: (name: string) => string): Promise<FindAnswer> {
-    const { picture } = await this.ask();
-    const callers = new Map(picture.contended.map((lock) => [lock.key, lock.callers]));
-    const known = await this.known();
+  async find(text: string, shown?: (name: string) => string): Promise<FindAnswer | undefined> {
+    return this.share(this.finds, text, async () => this.inTurn.run((turns) => this.seek(text, shown, turns)));
+  }
+
+  private async seek(text: string, shown: ((name: string) => string) | undefined, turns: Turns): Promise<FindAnswer> {
+    const { picture, known } = await this.ask();
     // Who sees other names than the real ones must not find out the real ones letter by letter.
     const isMeant = (name: string): boolean => (shown?.(name) ?? name).startsWith(text);
     const held = await this.search(shown ? '' : text);
-    const names = [...new Set([...held.names, ...known])].filter(isMeant).sort();
-    const found = (key: string): FindAnswer['names'][number] => ({ key, callers: callers.get(key) ?? 0 });
-    const isWhole = held.isWhole && names.length <= shownNames;
-    if (names.length > 0) return { text, names: names.slice(0, shownNames).map(found), isWhole, near: [] };
+    const names = new Set<string>();
+    const look = (name: string): void => void (isMeant(name) && names.add(name));
+    await turns.each(held.names, look);
+    await turns.each(known, look);
+    const found = (key: string): FindAnswer['names'][number] => ({
+      key,
+      callers: picture.waits.get(key)?.lock.callers ?? 0,
+    });
+    const isWhole = held.isWhole && names.size <= shownNames;
+    if (names.size > 0) return { text, names: (await firstOf(names, turns)).map(found), isWhole, near: [] };
     const beginning = text.slice(0, Math.max(...[':', '/', '.', '-', '_'].map((mark) => text.lastIndexOf(mark))) + 1);
+    turns.interrupt();
     const others = shown || beginning === '' ? held : await this.search(beginning);
-    const near = nearNames(text, new Set([...others.names, ...known]), mostNear, shown);
+    turns.resume();
+    const near = await nearNames(text, new Set([...others.names, ...known]), mostNear, turns, shown);
     return { text, names: [], isWhole, near: near.map(found) };
   }
 
@@ -192,6 +205,19 @@ export class ConsoleReader {
       return problemOf(error);
     }
   }
+}
+
+/** The first ones, in their order. */
+async function firstOf(names: Iterable<string>, turns: Turns): Promise<string[]> {
+  const first: string[] = [];
+  const add = (name: string): void => {
+    if (first.length === shownNames && name >= first.at(-1)!) return;
+    const place = first.findIndex((other) => other > name);
+    first.splice(place < 0 ? first.length : place, 0, name);
+    if (first.length > shownNames) first.pop();
+  };
+  await turns.each(names, add, 2);
+  return first;
 }
 
 /** @param counted how many there are, those included that are not in the list */

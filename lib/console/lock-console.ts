@@ -138,12 +138,14 @@ export class LockConsole implements OnModuleInit {
   }
 
   find(request: ConsoleRequest): Promise<ConsoleReply> {
-    return this.reading('a search', request, (reader) => {
+    return this.reading('a search', request, async (reader) => {
       const text = textIn(request.query, 'text');
       if (!isName(text)) throw new Refusal(400, 'name');
       this.pay(request, costs.search);
       const { redact } = this.options();
-      return reader.find(text, redact && ((name) => redact(name, 'name')));
+      const found = await reader.find(text, redact && ((name) => redact(name, 'name')));
+      if (!found) throw new Refusal(429, 'busy');
+      return found;
     });
   }
 

@@ -24,10 +24,15 @@ const mostOf = 20;
 /** What the processes of a fleet told, as whole lists. */
 export type Picture = { readonly [List in keyof Lists]: ReadonlyArray<Lists[List]> } & {
   readonly seen: readonly SeenProcess[];
-  /** For each contended name all processes that wait for it, in the order of `contended`. */
-  readonly waiters: ReadonlyMap<string, readonly WaitingProcess[]>;
+  /** Contended locks by name, with all processes that wait for them. */
+  readonly waits: ReadonlyMap<string, LockWait>;
   readonly counts: Overview['counts'];
 };
+
+interface LockWait {
+  readonly lock: ContendedLock;
+  readonly waiters: readonly WaitingProcess[];
+}
 
 /** @param seen one entry for each process */
 export async function pictureOf(seen: readonly SeenProcess[], turns: Turns): Promise<Picture> {
@@ -57,7 +62,7 @@ export async function pictureOf(seen: readonly SeenProcess[], turns: Turns): Pro
   return {
     ...lists,
     seen,
-    waiters: new Map(waits.map(({ lock, waiters }) => [lock.key, waiters])),
+    waits: new Map(waits.map((wait) => [wait.lock.key, wait])),
     counts: Object.fromEntries(names.map((list) => [list, counted(list)])) as Overview['counts'],
   };
 }
@@ -110,7 +115,7 @@ function leadersOf(holds: readonly HeldByProcess[]): HeldByProcess[] {
 async function waitsOf(
   processes: readonly SeenProcess[],
   turns: Turns,
-): Promise<{ waits: Array<{ lock: ContendedLock; waiters: WaitingProcess[] }>; dropped: number }> {
+): Promise<{ waits: LockWait[]; dropped: number }> {
   let dropped = 0;
   const byKey = new Map<string, Seen[]>();
   const add = (process: SeenProcess): void => {
@@ -122,7 +127,7 @@ async function waitsOf(
     }
   };
   await turns.each(processes, add, 4 * mostOf);
-  const found: Array<{ lock: ContendedLock; waiters: WaitingProcess[] }> = [];
+  const found: LockWait[] = [];
   for (const seen of byKey.values()) {
     found.push(contendedLock(seen));
     const pause = turns.rest(4 * seen.length);
@@ -136,7 +141,7 @@ interface Seen {
   readonly process: SeenProcess;
 }
 
-function contendedLock(seen: readonly Seen[]): { lock: ContendedLock; waiters: WaitingProcess[] } {
+function contendedLock(seen: readonly Seen[]): LockWait {
   const waiters = seen
     .map(({ lock, process }) => ({
       client: process.client,

@@ -15,7 +15,8 @@ type Origin = Pick<SeenProcess, 'client' | 'host' | 'pid'>;
  * @param own the client of the process that answers
  */
 export function processesOf(id: string, picture: Picture, own: string): ProcessView[] {
-  const isMeant = ({ client, host, pid }: Origin): boolean => [client, host, `${host}:${pid}`].includes(id);
+  const isMeant = ({ client, host, pid }: Origin): boolean =>
+    client === id || host === id || (host !== undefined && id.startsWith(host) && id === `${host}:${pid}`);
   const blocking = new Map<string, ContendedLock[]>();
   const silent = new Map<string, Origin>();
   for (const lock of picture.contended) {
@@ -26,9 +27,8 @@ export function processesOf(id: string, picture: Picture, own: string): ProcessV
   }
   const telling = picture.seen.filter(isMeant);
   for (const { client } of telling) silent.delete(client);
-  const callers = new Map(picture.contended.map((lock) => [lock.key, lock.callers]));
   return [
-    ...telling.map((process) => viewOf(process, blocking.get(process.client) ?? [], callers, process.client === own)),
+    ...telling.map((process) => viewOf(process, blocking.get(process.client) ?? [], picture, process.client === own)),
     ...[...silent.values()].map((party) => silentView(party, blocking.get(party.client)!)),
   ].slice(0, mostProcesses);
 }
@@ -36,13 +36,13 @@ export function processesOf(id: string, picture: Picture, own: string): ProcessV
 function viewOf(
   process: SeenProcess,
   blocking: readonly ContendedLock[],
-  callers: ReadonlyMap<string, number>,
+  { waits: known }: Picture,
   isOwn: boolean,
 ): ProcessView {
   const { client, host, pid, age, held, waiting, problems, long, leads, holds, contended, further } = process;
   const toHold = (lock: HeldLock, isLong: boolean, isElection: boolean): ProcessHold => ({
     ...aged(lock, age),
-    callers: callers.get(lock.key) ?? 0,
+    callers: known.get(lock.key)?.lock.callers ?? 0,
     isLong,
     isElection,
   });

@@ -4,7 +4,7 @@ import { Turns } from '../core/turns.js';
 const freshness = 1_000;
 const longestFreshness = 4_000;
 /** A question that takes long is asked for at most this part of the time. Of the event loop it never takes more. */
-const share = 1 / 20;
+export const share = 1 / 20;
 
 export interface Answer<T> {
   readonly value: T;
