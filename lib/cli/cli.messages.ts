@@ -33,7 +33,7 @@ export const usageErrors = {
   severalUrls: (count: number) =>
     new CliError(`${count} URLs given for one server. Add --cluster, --quorum or --sentinel NAME, or give one URL.`),
 
-  /** What is given for one server. It is not shown: it may contain a password. */
+  /** What is given for one server, or nothing where a URL is expected. It is not shown: it may contain a password. */
   noUrl: (place: string) =>
     new CliError(`${place}: no URL of a Redis server. Write redis://127.0.0.1:6379, or the path of a socket.`),
 

@@ -76,8 +76,12 @@ async function redisOf(given: Arguments): Promise<LockClientOptions> {
   if (sources.length > 1) throw usageErrors.twoPlaces(sources[0]!, sources[1]!);
   if (config !== undefined) return configOf(config);
 
-  const urls = file === undefined ? given.urls : words(await textOf('--url-file', file));
-  return topologyOf(given, urls.length > 0 ? urls : words(process.env['REDIS_URL'] ?? ''));
+  if (given.urls.length > 0) return topologyOf(given, given.urls);
+  const text = file === undefined ? process.env['REDIS_URL'] : await textOf('--url-file', file);
+  const urls = words(text ?? '');
+  // A variable that is set and empty is one that was forgotten elsewhere: the default would be another server.
+  if (text !== undefined && urls.length === 0) throw usageErrors.noUrl(placeOf(given));
+  return topologyOf(given, urls);
 }
 
 function topologyOf(given: Arguments, urls: readonly string[]): LockClientOptions {

@@ -427,10 +427,19 @@ describe('where Redis is', () => {
     [[], 64, /No command given/],
     [['ls', '--jsn'], 64, /Unknown option '--jsn'.*ls --help/],
   ])('%j ends with %d in one line that says what to do, and without the password', async (args, code, problem) => {
-    const ended = await cli(args, { env: { REDIS_URL: '' } });
+    const ended = await cli(args, { redis: 'redis://127.0.0.1:1' });
     expect([ended.code, ended.errors]).toEqual([code, expect.stringMatching(problem)]);
     expect(ended.errors).not.toContain('secret');
     expect(ended.errors.trim().split('\n')).toHaveLength(1);
+  });
+
+  it.each([
+    ['REDIS_URL', [], ''],
+    ['REDIS_URL', ['--cluster'], ' \n'],
+    ['--url-file', ['--url-file', '/dev/null'], 'redis://127.0.0.1:1'],
+  ])('%s without a URL is refused (64), and no other server is asked: %j', async (place, args, redis) => {
+    const { code, errors } = await cli(['ls', ...args], { redis });
+    expect([code, errors]).toEqual([64, expect.stringContaining(`${place}: no URL of a Redis server.`)]);
   });
 
   it('says so when Redis refuses the password (78)', async () => {

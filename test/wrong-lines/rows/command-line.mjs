@@ -12,6 +12,7 @@ export default {
       code: 'exit 64',
       says: ['every user of this machine sees it', 'REDIS_URL'],
     },
+    { line: 'npx nestjs-redis-lock ls --url-file /dev/null', code: 'exit 64', says: ['no URL of a Redis server'] },
     { line: 'npx nestjs-redis-lock release product --token 7', code: 'exit 64', says: ['--reason is missing'] },
   ],
 };
