@@ -17,6 +17,10 @@ export const optionRefusals = {
   /** A prefix that is not a string. */
   noPrefix: (given: unknown) => wrong(`keyPrefix: ${describe(given)} given, a string expected.`),
 
+  /** `` `${process.env.APP}:` `` where that is not set: this process would share no lock with the others. */
+  unsetPrefix: (given: unknown) =>
+    wrong(`keyPrefix: ${describe(given)} given; a variable that it is made of is not set, most likely.`),
+
   /** `backend` and an option of Redis, or `quorum` and `redis`. */
   twoBackends: (option: string, place: string) =>
     wrong(`${option}: cannot be combined with '${place}'; remove one of the two.`),

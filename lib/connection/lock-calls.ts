@@ -1,6 +1,6 @@
 import { type Inspect, inspectCustom } from '../core/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
-import { type LockKey, type NameIn, assertLockKey, assertLockName } from '../core/lock-key.js';
+import { type LockKey, type NameIn, assertLockKey, assertLockName, assertWrittenName } from '../core/lock-key.js';
 import type { LockSite } from '../nesting/lock-site.js';
 import type { Election } from '../leader/leadership.js';
 import { type LockViews, readForceRelease } from '../core/lock-views.js';
@@ -136,6 +136,7 @@ export abstract class LockCalls {
 
   /** The innermost lock of the running flow, or its hold of `key`, alone or as one of several names. Undefined outside. */
   current<K extends string>(key?: NameIn<K>): Lock | undefined {
+    if (key !== undefined) this.check('current', () => assertWrittenName(key));
     return this.connection.current(key);
   }
 
@@ -145,7 +146,7 @@ export abstract class LockCalls {
    * @throws LockUnavailableError when Redis does not answer, LockConfigurationError for a wrong key.
    */
   async inspect<K extends string>(key: NameIn<K>): Promise<LockInfo> {
-    this.check('inspect', () => assertLockName(key));
+    this.check('inspect', () => assertWrittenName(key));
     return this.look(key, (views) => views.inspect(key));
   }
 
@@ -161,7 +162,7 @@ export abstract class LockCalls {
   async waitUntilFree(key: string, options?: object): Promise<void> {
     const { connection } = this;
     const resolved = this.check('waitUntilFree', () => {
-      assertLockName(key);
+      assertWrittenName(key);
       const given = options && (readOptions('options', options, ['wait', 'signal']) as LockOptions);
       return resolveOptions(given, connection.defaults);
     });
@@ -183,7 +184,7 @@ export abstract class LockCalls {
    */
   async forceRelease<K extends string>(key: NameIn<K>, options?: ForceReleaseOptions): Promise<boolean> {
     const checked = this.check('forceRelease', () => {
-      assertLockName(key);
+      assertWrittenName(key);
       return readForceRelease(options);
     });
     return this.look(key, (views) => views.forceRelease(key, checked));
@@ -209,7 +210,10 @@ export abstract class LockCalls {
    * @throws LockConfigurationError for a wrong name.
    */
   election<K extends string>(name: NameIn<K>): Election {
-    this.check('election', () => assertLockName(name));
+    this.check('election', () => {
+      assertLockName(name);
+      assertLockKey(name);
+    });
     return this.connection.election(name);
   }
 

@@ -15,6 +15,7 @@ import {
 import { defaults as library, least } from '../core/defaults.js';
 import { parseDuration } from '../core/duration.js';
 import type { LockBackend } from '../core/lock-backend.js';
+import { hasUnset } from '../core/lock-key.js';
 import {
   type LockDefaults,
   type ResolvedLockOptions,
@@ -126,6 +127,7 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
   const cluster = clusterIn(given);
   if (!cluster && redis !== undefined) assertConnection('redis', redis);
   if (typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
+  if (hasUnset(keyPrefix)) throw refusals.unsetPrefix(keyPrefix);
   const answerTime = parseDuration('commandTimeout', commandTimeout, { min: least.commandTimeout });
   return {
     backend: backend as LockBackend | undefined,

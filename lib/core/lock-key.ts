@@ -41,18 +41,53 @@ export function namesOf(key: readonly unknown[]): readonly string[] {
   return [...names].sort();
 }
 
-/** @throws LockConfigurationError for anything but a name or a list of names, and for a template of the decorator. */
+/** @throws LockConfigurationError for anything but a name or a list of names, and for a text whose values were not filled in. */
 export function assertLockKey(key: unknown): asserts key is LockKey {
-  if (Array.isArray(key)) for (const name of namesOf(key)) refuseTemplate(name);
+  if (Array.isArray(key)) for (const name of namesOf(key)) refuseUnfilled(name);
   else {
     assertLockName(key);
-    refuseTemplate(key);
+    refuseUnfilled(key);
   }
 }
 
-/** `product:#{id}` in a call would be one lock for all calls. */
+function refuseUnfilled(name: string): void {
+  refuseTemplate(name);
+  if (isUnfinished(name) && !meantNames.has(name)) throw inputRefusals.unset(name);
+}
+
+/** A name of a call that takes nothing: a person may have to look at, or release, what another version took. @throws LockConfigurationError */
+export function assertWrittenName(name: unknown): asserts name is string {
+  assertLockName(name);
+  refuseTemplate(name);
+}
+
+/** `product:#{id}`, and `product:${id}` in quotes, would be one lock for all calls. */
 function refuseTemplate(name: string): void {
-  if (name.includes('#{') && /#\{[\p{ID_Continue}$.-]+\}/u.test(name)) throw inputRefusals.template(name);
+  if (!name.includes('{')) return;
+  if (/#\{[\p{ID_Continue}$.-]+\}/u.test(name)) throw inputRefusals.template(name);
+  if (/\$\{[^{}]+\}/.test(name)) throw inputRefusals.quotedTemplate(name);
+}
+
+/** What a plain text makes of a value that is not set, of an object, and of a function that was not called: the same for all calls. */
+const unset = /(?<![^:/{])(?:undefined|null|NaN)(?![^:/}])|\[object \w+\]|=>|\) ?\{/;
+
+/** True for a text in which a value was not set, most likely. */
+export const hasUnset = (text: string): boolean => unset.test(text);
+
+/** The same for a name, in which a value may be empty, too. */
+export const isUnfinished = (name: string): boolean => name.endsWith(':') || hasUnset(name);
+
+/** Names in which `undefined` is the text of a value, as `lockName` knows: the last thousand. They are passed on at once. */
+const meantNames = new Set<string>();
+
+/** `lockName` has made this name of values that it has checked. */
+export function knowMeant(name: string): void {
+  if (!isUnfinished(name)) return;
+  meantNames.add(name);
+  for (const oldest of meantNames) {
+    if (meantNames.size <= 1000) return;
+    meantNames.delete(oldest);
+  }
 }
 
 /** Longest lock name in bytes of UTF-8. */

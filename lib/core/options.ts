@@ -299,11 +299,43 @@ export function readOptions<const K extends string>(
   const copy: { [P in K]?: unknown } = {};
   for (const name of Object.keys(options)) {
     if (!(known as readonly string[]).includes(name)) {
-      throw inputRefusals.unknownOption(what, name, suggestion(name, known));
+      throw inputRefusals.unknownOption(what, name, translation(name, known) ?? suggestion(name, known));
     }
     copy[name as K] = (options as Record<string, unknown>)[name];
   }
+  if (isPlain(options)) return copy;
+  // A class has its getters in its prototype.
+  for (const name of known)
+    if (name in options && !Object.hasOwn(options, name)) copy[name] = Reflect.get(options, name);
   return copy;
+}
+
+/** In any realm. */
+export const isPlain = (given: object): boolean => {
+  const prototype = Object.getPrototypeOf(given) as object | null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
+
+/** What other lock libraries, in small letters, call an option. */
+const elsewhere: ReadonlyArray<readonly [names: RegExp, advice: string, option: string]> = [
+  [/^(ttl|leasetime|locktime|locktimeout|duration|expir\w*|expires?in|maxage)$/, 'Write lease.', 'lease'],
+  [/^(timeout|waittime|waittimeout|acquire(ment)?timeout|maxwait|blocktimeout)$/, 'Write wait.', 'wait'],
+  [
+    /^(retr(y|ies)\w*|maxretries|attempts|polling\w*|driftfactor)$/,
+    'Write wait; a call waits in line instead of trying again.',
+    'wait',
+  ],
+  [/^(name|resources?|lockkey|lockname|id|prefix)$/, 'Write key.', 'key'],
+  [
+    /^(url|uri|host|hostname|port|password|username|db|socket|client|clients|connection|config|node)$/,
+    'Write redis: url, or redis: { host, port, … }.',
+    'redis',
+  ],
+  [/^(nodes|rootnodes)$/, 'Write cluster: { nodes }, or quorum: { nodes }.', 'quorum'],
+];
+
+function translation(name: string, known: readonly string[]): string | undefined {
+  return elsewhere.find(([names, , option]) => known.includes(option) && names.test(name.toLowerCase()))?.[1];
 }
 
 /** @throws LockConfigurationError unless `value` is one of `choices`. */

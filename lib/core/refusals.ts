@@ -287,6 +287,18 @@ export const inputRefusals = {
       `key: ${printable(key)} is a template, and only @DistributedLock fills it in; write lockName\`product:\${id}\`.`,
     ),
 
+  /** `'product:${id}'` in quotes: it would be one lock for all calls. */
+  quotedTemplate: (key: string) =>
+    wrong(
+      `key: ${printable(key)} is in quotes, so it is this text in all calls; write lockName\`product:\${id}\`, with backticks.`,
+    ),
+
+  /** `product:undefined`, `product:[object Object]`, `product:`: a value was not set. All such calls would share one lock. */
+  unset: (key: string) =>
+    wrong(
+      `key: a value in ${printable(key)} is not set, or is an object or a function: all such calls would share one lock. Check the value, or let lockName\`product:\${id}\` do it.`,
+    ),
+
   /** `key: []`, or a key function that found nothing to lock: running unlocked would be wrong. */
   noNames: () => wrong('key: the list of lock names is empty; name at least one, or do not lock.'),
 

@@ -26,6 +26,7 @@ export function compileTemplate(
     literals,
     written.filter((name) => !placeholders.some(({ root }) => root === name)),
   );
+  for (const text of literals) refuseArgumentsInText(text, parameters?.length ?? 0);
   const bindings = placeholders.map((placeholder) => bindPlaceholder(placeholder, parameters));
   knowTemplate(template, literals);
   if (bindings.length === 0) return () => template;
@@ -60,6 +61,20 @@ function refuseParametersInText(literals: readonly string[], names: readonly str
         if (names.includes(name)) throw refusals.parameterAsText(`${mark}${name}${path}`, `#{${name}${path}}`);
       }
     }
+  }
+}
+
+/** An argument as other libraries write it: `args[0]`, `args.0`, `$0`, `%s`; and a field: `this.id`. */
+const argument =
+  /(?<![\p{ID_Continue}$.])(?:(?:args|arguments)(?:\[(?<index>\d+)\]|\.(?<dotted>\d+))|\$(?<dollar>\d)(?![\p{ID_Continue}$.])|%[sdj](?!\p{ID_Continue})|(?<field>this\.[\p{ID_Start}$_][\p{ID_Continue}$.]*))/gu;
+
+/** @param count how many parameters the method has: `$9` of two is a price. */
+function refuseArgumentsInText(text: string, count: number): void {
+  for (const { 0: found, groups } of text.matchAll(argument)) {
+    const { index, dotted, dollar, field } = groups as Record<string, string | undefined>;
+    if (field !== undefined) throw refusals.fieldAsText(field);
+    if (dollar !== undefined && Number(dollar) > count) continue;
+    throw refusals.argumentAsText(found, `#{${index ?? dotted ?? (dollar === '0' ? '0' : 'name')}}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { assertLockName } from '../core/lock-key.js';
+import { assertLockName, hasUnset, isUnfinished } from '../core/lock-key.js';
 import { templateRefusals as refusals } from './key.messages.js';
 
 /** One `#{root.path.to}` of a template. */
@@ -43,6 +43,7 @@ export function parseTemplate(source: string): ParsedTemplate {
   refuseAdjoining(literals, placeholders);
   // Constant text is a lock name, or a part of one.
   assertLockName(source);
+  if (placeholders.length === 0 ? isUnfinished(source) : hasUnset(source)) throw refusals.unset(source);
   return { source, literals, placeholders };
 }
 

@@ -41,6 +41,24 @@ export const templateRefusals = {
       `${printable(text)} is plain text, the same for all calls, and a parameter of the method has this name; write ${placeholder} for its value. To lock this text itself, give a key function.`,
     ),
 
+  /** `` `${shop}:import` `` with a shop that is not set, or a `:` with nothing behind it. */
+  unset: (template: string) =>
+    wrong(
+      `a part of ${printable(template)} is not set, or is an object or a function. Check the values that it is made of; write #{name} for a value of the call.`,
+    ),
+
+  /** `args[0]`, `$0`, `%s`, as other libraries write an argument: one lock for all calls. */
+  argumentAsText: (text: string, placeholder: string) =>
+    wrong(
+      `${printable(text)} is plain text, the same for all calls; write ${placeholder} for the value of an argument. To lock this text itself, give a key function.`,
+    ),
+
+  /** `this.id`: a template has the arguments only. */
+  fieldAsText: (text: string) =>
+    wrong(
+      `${printable(text)} is plain text, the same for all calls. A template reads arguments only; a key function has this: key(this: Shop, id: string) { return lockName\`product:\${this.region}:\${id}\`; }.`,
+    ),
+
   /** `#{a}#{b}`: ('a', 'bc') and ('ab', 'c') would be one key. */
   adjoining: (before: string, after: string) =>
     wrong(
@@ -116,6 +134,12 @@ export const keyRefusals = {
   /** `params` is not a list of names. */
   noParams: () => wrong("params: an array of parameter names expected, such as ['id', 'order']."),
 
+  /** `{ key: 'product', params: ['id'] }`: other libraries make the key of both. Here it would be one lock for all calls. */
+  unusedParams: (name: string) =>
+    wrong(
+      `params: it names parameters for the placeholders of key, and key has none: all calls would share one lock. Write the value into key, such as 'product:#{${name}}', or remove params.`,
+    ),
+
   /** One name for two parameters. */
   twice: (name: string) => wrong(`params: '${name}' is in the list twice; each parameter has a name of its own.`),
 
@@ -133,6 +157,9 @@ export const nameRefusals = {
   /** `{id}`, `#{id}`, `#id`: not a value. */
   strayMark: (mark: string) =>
     wrong(`lockName: '${mark}' outside of a value; write \${id} for a value. A name with '${mark}' is a plain string.`),
+
+  /** A text such as `product:` without a value, or with `undefined` as a part. */
+  unset: (text: string) => wrong(`lockName: a part of ${printable(text)} is not set; write \${id} for a value.`),
 
   /** `${a}-${b}`: ('a-b', 'c') and ('a', 'b-c') would be one name. */
   adjoining: (between: string) =>

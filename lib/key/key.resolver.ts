@@ -25,8 +25,14 @@ export type KeySource = LockKey | ((...args: never[]) => LockKey);
 export function compileKey(key: unknown, shape: MethodShape | undefined, params?: unknown): KeyOfArguments {
   const parameters = params === undefined ? shape?.parameters : namedParameters(params, shape?.parameters);
   const written = params === undefined ? writtenNames(shape) : (params as string[]);
-  if (typeof key === 'string') return compileTemplate(key, parameters, written);
-  if (Array.isArray(key)) return compileTemplates(key, parameters, written);
+  const isText = typeof key === 'string';
+  if (isText || Array.isArray(key)) {
+    const compiled = isText ? compileTemplate(key, parameters, written) : compileTemplates(key, parameters, written);
+    // One lock for all calls, whatever `params` names.
+    if (Array.isArray(params) && params.length > 0 && !String(key).includes('#'))
+      throw refusals.unusedParams(params[0] as string);
+    return compiled;
+  }
   if (typeof key === 'function') return (args, instance) => callKeyFunction(key as KeyFunction, args, instance);
   throw refusals.noKey(key);
 }

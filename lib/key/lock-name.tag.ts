@@ -1,4 +1,4 @@
-import { assertLockName } from '../core/lock-key.js';
+import { assertLockName, hasUnset, isUnfinished, knowMeant } from '../core/lock-key.js';
 import { knowTexts } from '../core/name-kind.js';
 import { nameRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
@@ -22,6 +22,7 @@ export function lockName(text: TemplateStringsArray, ...values: ReadonlyArray<st
     name += encoded + text[index + 1]!;
   }
   assertLockName(name);
+  knowMeant(name);
   return name;
 }
 
@@ -34,6 +35,8 @@ function checkText(text: unknown): void {
     if (mark) throw refusals.strayMark(mark[0]);
     if (index > 0 && index < text.length - 1 && !part.includes(':')) throw refusals.adjoining(part);
   });
+  const whole = text.join('#{}');
+  if (text.length === 1 ? isUnfinished(whole) : hasUnset(whole)) throw refusals.unset(whole);
   knowTexts(text as string[]);
   checked.add(text as string[]);
 }

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { defaultConnection } from '../connection/connection.options.js';
-import { assertLockName } from '../core/lock-key.js';
+import { assertLockKey, assertLockName } from '../core/lock-key.js';
 import { type Duration, parseDuration } from '../core/duration.js';
 import { least } from '../core/defaults.js';
 import { readOptions } from '../core/options.js';
@@ -132,6 +132,7 @@ function read(
 ): { readonly connection: string; readonly lease?: unknown; readonly candidate?: unknown } {
   assertLockName(election);
   if (election.includes('#{')) throw refusals.template(election);
+  assertLockKey(election);
   const given: { readonly [name in 'connection' | 'lease' | 'candidate']?: unknown } = readOptions(
     'options',
     options,

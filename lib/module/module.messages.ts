@@ -6,6 +6,13 @@ export const moduleRefusals = {
   /** None, or more than one of them. */
   noSource: () => wrong('give one of useFactory, useClass and useExisting.'),
 
+  /** `useFactory: {}`, `useClass: new Options()`. */
+  noFactory: (source: string, given: unknown) =>
+    wrong(`${source}: ${describe(given)} given, a ${source === 'useFactory' ? 'function' : 'class'} expected.`),
+
+  /** A class for `useClass` or `useExisting` without the method that makes the options. */
+  noMethod: () => wrong('the class has no method createRedisLockOptions; let it implement RedisLockOptionsFactory.'),
+
   /** A factory without `return`, most likely. */
   noAnswer: (given: unknown) => wrong(`the factory returned ${describe(given)}; let it return the options, or {}.`),
 

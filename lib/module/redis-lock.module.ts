@@ -15,14 +15,14 @@ import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';
 import { watchNesting } from '../nesting/nesting.watch.js';
 import { applicationLockErrorFilter } from '../request/application-filter.js';
-import { located } from '../errors/configuration.js';
+import { atPlace, located } from '../errors/configuration.js';
 import { FlowBoundaryInterceptor } from '../request/flow-boundary.js';
 import { TransportBoundary } from '../request/transport-boundary.js';
 import { LockConnection } from '../connection/lock.connection.js';
 import { tokensOfOtherCopies } from '../connection/copies.js';
 import { LockExplorer } from './lock.explorer.js';
 import { moduleRefusals } from './module.messages.js';
-import type { RedisLockAsyncOptions, RedisLockModuleOptions } from './redis-lock.options.js';
+import type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { createBackend, loadBackends, renewalWorkerOf } from '../connection/create-backend.js';
@@ -80,10 +80,15 @@ export class RedisLockModule extends ConfigurableModuleClass {
       const sources = (['useFactory', 'useClass', 'useExisting'] as const).filter(
         (source) => options[source] !== undefined,
       );
-      if (sources.length !== 1) throw moduleRefusals.noSource();
+      const [source] = sources;
+      if (source === undefined || sources.length > 1) throw moduleRefusals.noSource();
+      // `useExisting` takes any token.
+      if (source !== 'useExisting' && typeof options[source] !== 'function')
+        throw moduleRefusals.noFactory(source, options[source]);
       assertExtras(options);
     });
-    return super.forRootAsync(options);
+    const definition = super.forRootAsync(options);
+    return options.useFactory ? definition : { ...definition, providers: definition.providers!.map(checkingFactory) };
   }
 }
 
@@ -121,6 +126,18 @@ function hidingOptions(provider: Provider): Provider {
   // Numbered: Nest may identify modules by the text of their definitions (`moduleIdGeneratorAlgorithm: 'deep-hash'`).
   const numbered = { definition: ++definitions };
   return { ...numbered, provide: MODULE_OPTIONS_TOKEN, useFactory: (): HiddenOptions => () => options };
+}
+
+/** Of the class in `useClass` or `useExisting`: Nest would call a method that is not there. */
+function checkingFactory(provider: Provider): Provider {
+  if (typeof provider === 'function' || provider.provide !== MODULE_OPTIONS_TOKEN || !('useFactory' in provider))
+    return provider;
+  const useFactory = (factory: unknown): unknown => {
+    if (typeof (factory as Partial<RedisLockOptionsFactory> | undefined)?.createRedisLockOptions !== 'function')
+      throw atPlace(forRootAsync, moduleRefusals.noMethod());
+    return provider.useFactory(factory);
+  };
+  return { ...provider, useFactory };
 }
 
 /** @throws LockConfigurationError for a result that a factory must not return. */

@@ -152,7 +152,10 @@ describe('an object that says nothing to ioredis', () => {
   }
 
   it('is refused when it is of a class; one with fields is as good as plain options', () => {
-    expect(refusalOf({ redis: new Settings() })).toContain('redis: an object without options of its own given');
+    const noField = "redis: host is not the object's own property";
+    expect(refusalOf({ redis: new Settings() })).toContain(noField);
+    expect(refusalOf({ redis: Object.assign(new Settings(), { port: 6380 }) })).toContain(noField);
+    expect(refusalOf({ redis: Object.create({ host: 'h' }) })).toContain(noField);
     expect(refusalOf({ redis: new Map([['host', 'h']]) })).toContain(
       'redis: an object without options of its own given',
     );
@@ -299,5 +302,15 @@ describe('the server on this machine, when no option names one', () => {
       const { byDefault } = resolveConnection(given);
       expect(byDefault).toEqual(why && { why, isSlip: isSlip || environment === 'production' });
     }
+  });
+});
+
+describe('keyPrefix', () => {
+  it('is refused when a variable that it is made of is not set: the process would share no lock with others', () => {
+    const { NOT_SET } = process.env;
+    for (const keyPrefix of [`${NOT_SET}:`, `{${NOT_SET}}:`, `shop:${NOT_SET}:`, `shop:${String({})}:`])
+      expect(refusalOf({ keyPrefix })).toContain('a variable that it is made of is not set');
+    for (const keyPrefix of ['shop:', '{shop}:', 'undefined-behaviour:', 'null-values:'])
+      expect(refusalOf({ keyPrefix })).toBe('accepted');
   });
 });

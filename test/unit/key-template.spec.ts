@@ -56,6 +56,19 @@ describe('key template', () => {
     ['id', 'write #{id}'],
     ['order.id', 'write #{order.id}'],
     ['order.lines.0', 'write #{order.lines.0}'],
+    ['a:args[0]', 'write #{0}'],
+    ['args.1', 'write #{1}'],
+    ['a:arguments[0]', 'write #{0}'],
+    ['a:$0', 'write #{0}'],
+    ['$1', 'write #{name}'],
+    ['a:%s', 'write #{name}'],
+    ['a:this.region', 'a key function has this'],
+    [`a:${String(undefined)}`, 'is not set'],
+    [`${String(null)}/a`, 'is not set'],
+    [`a:${Number('x')}:b`, 'is not set'],
+    [`a:${String({})}`, 'is an object'],
+    [`a:${String((id: string) => id)}`, 'a function'],
+    ['a:', 'is not set'],
   ])('refuses %s: it would be one lock for all calls', (template, words) => {
     for (const key of [template, ['b:#{id}', template]])
       expect(refusal(() => compile(key, 'id', 'order'))).toContain(words);
@@ -72,6 +85,14 @@ describe('key template', () => {
     ['cost$', 'a mark without a name'],
     ['a:$total', 'a mark before another name'],
     ['mail@example', 'the same'],
+    ['discount:10%', 'a percent sign without a letter'],
+    ['fee:$9', 'a price: the method has two parameters'],
+    ['fee:$10', 'a price'],
+    ['cli:args', 'a word'],
+    ['cli:args.parsed', 'a word with a path'],
+    ['do this. now', 'a word'],
+    ['nullable:undefined-behaviour', 'a part of a longer word'],
+    ['a::b', 'an empty part between two others'],
   ])('accepts %s: %s', (template) => {
     expect(() => compile(template, 'id', 'order')).not.toThrow();
   });
@@ -276,6 +297,16 @@ describe('key template', () => {
     for (const template of ['#{a}#{b}', '#{a}-#{b}', 'p:#{a}#{b}', 'p:#{a}3A#{b}']) {
       expect(refusal(() => compile(template, 'a', 'b'))).toContain("write '#{a}:#{b}'");
     }
+  });
+
+  it('refuses `params` beside a key without placeholders: other libraries would make the key of both', () => {
+    for (const key of ['product', ['product', 'stock']])
+      expect(refusal(() => compileKey(key, shape('id'), ['id']))).toContain(
+        "such as 'product:#{id}', or remove params",
+      );
+    expect(compileKey(['product', '#{id}'], shape('id'), ['id'])(['7'])).toEqual(['product', '7']);
+    expect(compileKey('product', shape('id'), [])([])).toBe('product');
+    expect(compileKey(() => 'product', shape('id'), ['id'])([])).toBe('product');
   });
 
   it('takes parameter names from `params` instead of the source', () => {

@@ -3,7 +3,13 @@ import { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { StreamableFile } from '@nestjs/common';
 import { of } from 'rxjs';
-import { LockNotAcquiredError, LockQueueFullError, LockUnavailableError, RedisLockService } from 'nestjs-redis-lock';
+import {
+  LockNotAcquiredError,
+  LockQueueFullError,
+  LockUnavailableError,
+  RedisLockService,
+  lockName,
+} from 'nestjs-redis-lock';
 import { createLockClient } from 'nestjs-redis-lock/client';
 import { MemoryLockBackend } from 'nestjs-redis-lock/testing';
 import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
@@ -105,5 +111,55 @@ describe('an export', () => {
     const ticket = await (await locks.acquire('a')).export(10);
     expect((await locks.inspect('a')).holders[0]!.leaseLeft).toBeGreaterThan(20_000);
     await (await locks.adopt(ticket)).release();
+  });
+});
+
+describe('a name in a call', () => {
+  const locks = () => createLockClient({ backend: new MemoryLockBackend() });
+  const order: { id?: string; key?: () => string } = { key: () => '7' };
+
+  it.each([
+    ['product:${id}', 'in quotes'],
+    ['product:#{id}', 'is a template'],
+    ['product:' + order.id, 'is not set'],
+    [String(null), 'is not set'],
+    [`s3://${String(undefined)}/x`, 'is not set'],
+    ['product:' + String(order), 'is an object'],
+    ['product:' + String(order.key), 'a function'],
+    ['product:', 'is not set'],
+  ])('%s is refused: all such calls would share one lock', async (name, words) => {
+    await using client = locks();
+    const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining(words) };
+    await expect(client.using(name, () => 1)).rejects.toMatchObject(refused);
+    await expect(client.acquire(['a', name])).rejects.toMatchObject(refused);
+    expect(() => client.election(name)).toThrow(words);
+  });
+
+  it.each(['null-device', 'user:Null', 'undefined-behaviour', 'a::b', '{shop}:42', 'fee:$9', 'C#', '[7]', 'x:{}'])(
+    '%s is a name as any other',
+    async (name) => {
+      await using client = locks();
+      await expect(client.using(name, () => 1)).resolves.toBe(1);
+    },
+  );
+
+  it('may have a value whose text is `undefined` or `null`, when `lockName` has made it', async () => {
+    await using client = locks();
+    for (const value of ['undefined', 'null', '[object Object]']) {
+      await expect(client.using(lockName`user:${value}`, () => 1)).resolves.toBe(1);
+      await expect(client.using([lockName`a:${value}`, 'b'], () => 1)).resolves.toBe(1);
+    }
+  });
+
+  it('that is a template is refused in calls that only look; what a slip has locked can be looked at and released', async () => {
+    await using client = locks();
+    for (const name of ['product:#{id}', 'product:${id}']) {
+      const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining('lockName`product:${id}`') };
+      await expect(client.inspect(name)).rejects.toMatchObject(refused);
+      await expect(client.waitUntilFree(name)).rejects.toMatchObject(refused);
+      await expect(client.forceRelease(name)).rejects.toMatchObject(refused);
+      expect(() => client.current(name)).toThrow('lockName');
+    }
+    await expect(client.forceRelease('product:undefined')).resolves.toBe(false);
   });
 });

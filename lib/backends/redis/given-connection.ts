@@ -1,6 +1,7 @@
 import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { kindOf, suggestion } from '../../core/describe.js';
 import { longestDuration } from '../../core/duration.js';
+import { isPlain } from '../../core/options.js';
 import { redisRefusals as refusals } from './redis.messages.js';
 
 /** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */
@@ -181,8 +182,12 @@ export function assertNode(option: string, given: unknown): asserts given is Red
 export function assertOptions(option: string, given: object): asserts given is RedisOptions {
   const names = Object.keys(given);
   assertNames(option, names);
-  // Getters of a class: ioredis would see none of them.
-  if (names.length === 0 && !isPlain(given)) throw refusals.noRedis(option, 'an object without options of its own');
+  if (!isPlain(given)) {
+    // Getters of a class: ioredis would see none of them.
+    const inherited = Object.keys(checks).find((name) => name in given && !Object.hasOwn(given, name));
+    if (inherited !== undefined) throw refusals.inheritedOption(option, inherited);
+    if (names.length === 0) throw refusals.noRedis(option, 'an object without options of its own');
+  }
   assertValues(option, given);
 }
 
@@ -286,9 +291,3 @@ function adviceFor(name: string): string {
   const nearest = suggestion(name, Object.keys(checks).slice(1));
   return nearest.startsWith('Did') ? `${nearest} ` : '';
 }
-
-/** In any realm. */
-const isPlain = (given: object): boolean => {
-  const prototype = Object.getPrototypeOf(given) as object | null;
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-};

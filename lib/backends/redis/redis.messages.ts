@@ -154,6 +154,12 @@ export const redisRefusals = {
       `${option}: ioredis has no option ${nameOf(name)}. ${advice}Write ${option === 'redis' ? 'redis: url' : 'the URL itself'}, or ioredis' own options: { host, port, username, password, db, tls }. For a Redis Cluster write cluster: { nodes }.`,
     ),
 
+  /** A getter of a class: ioredis copies an object's own properties, and would connect to this machine. */
+  inheritedOption: (option: string, name: string) =>
+    new LockConfigurationError(
+      `${option}: ${name} is not the object's own property (a getter of a class, most likely), and ioredis would not see it. Write a plain object: { ${name}: config.${name} }.`,
+    ),
+
   /** An option of a connection beside `redisOptions`, or none of ioredis at all. */
   foreignClusterOption: (option: string, name: string, isOfNode: boolean) =>
     new LockConfigurationError(

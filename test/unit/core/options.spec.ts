@@ -143,8 +143,17 @@ describe('the options of a call', () => {
   });
 
   it('that resemble no option are unknown, and the error lists the options', () => {
-    expect(() => resolve({ ttl: 1 })).toThrow(refusal('options: ', `'ttl'.*lease.*wait.*onLost`));
+    expect(() => resolve({ wobble: 1 })).toThrow(refusal('options: ', `'wobble'.*lease.*wait.*onLost`));
     expect(() => resolve({ 'x\r\nERROR forged': 1 })).toThrow(refusal('options: ', String.raw`x\\r\\nERROR`));
+  });
+
+  it.each([
+    ['ttl', 'Write lease.'],
+    ['leaseTime', 'Write lease.'],
+    ['waitTime', 'Write wait.'],
+    ['retryCount', 'Write wait; a call waits in line instead of trying again.'],
+  ])('have other names in other libraries: for %s the error says what to write', (name, advice) => {
+    expect(() => resolve({ [name]: 1 })).toThrow(refusal('options: ', `there is no option '${name}'. ${advice}`));
   });
 
   it('are read once each, so that a getter cannot return two values', () => {
@@ -162,9 +171,22 @@ describe('the options of a call', () => {
     expect(reads).toHaveLength(6);
   });
 
-  it('are own properties only: __proto__ in JSON is an unknown name, and an inherited option is ignored', () => {
+  it('may be getters of a class, or inherited from other options', () => {
+    class Settings {
+      readonly lease = '5s';
+      get wait(): number {
+        return 0;
+      }
+      describe(): string {
+        return 'no option';
+      }
+    }
+    expect(resolve(new Settings() as LockOptions)).toMatchObject({ wait: 0, lease: 5000 });
+    expect(resolve(Object.create({ wait: 0 }))).toMatchObject({ wait: 0 });
+  });
+
+  it('are none that all objects have: __proto__ in JSON is an unknown name', () => {
     expect(() => resolve(JSON.parse('{"__proto__": {"wait": 0}}'))).toThrow(refusal('options: ', '__proto__'));
-    expect(resolve(Object.create({ wait: 0 }))).toEqual(lockDefaults);
     expect(resolve(Object.assign(Object.create(null), { wait: 0 })).wait).toBe(0);
     expect(({} as { wait?: number }).wait).toBeUndefined();
   });

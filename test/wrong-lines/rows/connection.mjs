@@ -69,6 +69,14 @@ export default {
     },
     { line: "RedisLockModule.forRoot({ host: '10.0.0.5' })", says: ["no option 'host'"] },
     { line: "RedisLockModule.forRoot({ wait: '10' })", says: ["wait: '10' has no unit"] },
+    {
+      line: 'RedisLockModule.forRoot({ keyPrefix: `${process.env.SHOP}:` })',
+      says: ["keyPrefix: 'undefined:' given", 'not set'],
+    },
+    {
+      line: 'RedisLockModule.forRoot({ redis: new (class Config { port = 6380; get host() { return "10.0.0.5"; } })() })',
+      says: ["host is not the object's own property", 'ioredis would not see it', 'plain object'],
+    },
     { line: 'RedisLockModule.forRoot({ keyPrefix: 7 })', says: ['keyPrefix: 7 given, a string expected'] },
     { line: 'RedisLockModule.forRoot({ backend: {} })', says: ['a LockBackend expected'] },
     {

@@ -23,6 +23,14 @@ export default {
       line: "RedisLockModule.forRootAsync({ useFactory: () => ({ name: 'billing' }) })",
       says: ['belongs beside the factory'],
     },
+    {
+      line: 'RedisLockModule.forRootAsync({ useFactory: { redis: process.env.REDIS_URL } })',
+      says: ['useFactory: an object given, a function expected'],
+    },
+    {
+      line: 'RedisLockModule.forRootAsync({ useClass: class LockOptions {} })',
+      says: ['no method createRedisLockOptions'],
+    },
     { line: "RedisLockModule.forRoot({ ignoreFindings: ['PERSISTENCE'] })", says: ["'PERSISTENCE' given"] },
     {
       line: "@DistributedLock('a:#{id}') @UseInterceptors(LockInterceptor)",

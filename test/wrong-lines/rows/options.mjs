@@ -25,6 +25,13 @@ export default {
       call: "shop.buy('1')",
       says: ['returned 1', 'must return an AbortSignal or undefined'],
     },
+    { line: "@DistributedLock({ key: 'a', ttl: 5000 })", says: ["no option 'ttl'", 'Write lease.'] },
+    { line: "@DistributedLock({ key: 'a', timeout: 5000 })", says: ["no option 'timeout'", 'Write wait.'] },
+    {
+      line: "@DistributedLock({ key: 'a', retryCount: 3 })",
+      says: ["no option 'retryCount'", 'Write wait; a call waits in line'],
+    },
+    { line: "@DistributedLock({ resource: 'a' })", says: ["no option 'resource'", 'Write key.'] },
     { line: "locks.using('a', { wait: '5s' })", says: ['in place of the function', 'using(key, () => …)'] },
     { line: "locks.acquire('a', '5s')", says: ['options: a string given, an object expected'] },
     { line: 'locks.acquire(undefined)', says: ['key: undefined given', 'a lock name is a string'] },
@@ -32,7 +39,7 @@ export default {
       line: "locks.acquire('a', { lease: '1s', minHold: '5s' })",
       says: ['minHold: 5000 ms', 'is not renewed', 'renew: true'],
     },
-    { line: "locks.acquire('a', { ttl: 1000 })", says: ["no option 'ttl'"] },
+    { line: "locks.acquire('a', { ttl: 1000 })", says: ["no option 'ttl'", 'Write lease.'] },
     {
       line: "const lock = await locks.acquire('a'); await lock.release(); lock.assertHeld();",
       code: 'LOCK_LOST',
