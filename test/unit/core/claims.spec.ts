@@ -493,6 +493,16 @@ describe('a caller whose wait is over', () => {
     expect(waiting.reason).toMatchObject({ code: 'LOCK_UNAVAILABLE', uncertain: true });
   });
 
+  it('that had a reply before the connection was lost gets LOCK_WAIT_TIMEOUT', async () => {
+    const v = new VirtualClient();
+    v.letWait();
+    const waiting = watch(v.acquire('a', { wait: 50 }));
+    await settled();
+    Object.assign(v.backend, { availability: () => [['a server', false]] });
+    await v.clock.advance(50);
+    expect(waiting.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  });
+
   it('after a reply to its process came during its wait gets LOCK_WAIT_TIMEOUT', async () => {
     const v = new VirtualClient();
     const answer = deferred<AcquireReply>();

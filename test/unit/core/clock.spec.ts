@@ -17,6 +17,14 @@ describe('a timer that is longer than one of Node', () => {
     },
   );
 
+  it.each([true, false])('keeps the process in none of its parts if it is in the background: %p', (isBackground) => {
+    const set = jest.spyOn(globalThis, 'setTimeout');
+    systemClock.timer(2.5 * longestTimer, () => undefined, isBackground);
+    jest.advanceTimersByTime(2 * longestTimer);
+    const keeps = set.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    expect(keeps).toEqual(Array(3).fill(!isBackground));
+  });
+
   it.each([0, 1, 2])('does not fire when it was stopped after %d parts of it', (parts) => {
     const fired = jest.fn();
     const stop = systemClock.timer(2.5 * longestTimer, fired);

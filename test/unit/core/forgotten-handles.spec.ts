@@ -77,6 +77,10 @@ describe('a handle that is collected while it holds', () => {
     await clock.advance('20s');
     await collected();
     expect(warnings()).toEqual([expect.stringMatching(/'a:\d+', .* 95 more\./)]);
+    await clock.until(locks.acquire('b').then(() => 0));
+    await clock.advance('20s');
+    await collected();
+    expect(warnings().slice(1)).toEqual([expect.stringMatching(/these locks were collected without a release: 'b'\./)]);
   });
 
   it('aborts the signal that its work still looks at', async () => {
@@ -132,11 +136,37 @@ describe('no warning names a handle', () => {
       },
     ],
     ['of `using`', (options) => locks.using('a', options, () => clock.sleep('1m'))],
+    ...['1s', '20s'].map((age): [string, (options: LockOptions) => Promise<unknown>] => [
+      `of a re-entry that was released after ${age}, while the work around it goes on`,
+      (options) => {
+        const reenter = async (): Promise<void> => {
+          const inner = await locks.acquire('a');
+          await clock.sleep(age);
+          await inner.release();
+        };
+        return locks.using('a', options, async () => {
+          await reenter();
+          await clock.sleep('20s');
+          await collected();
+          await clock.sleep('1m');
+        });
+      },
+    ]),
   ])('%s', async (_what, use) => {
     await clock.until(use({}).then(() => undefined));
     await clock.advance('1s');
     await collected();
     expect(log.lines).toEqual([]);
+  });
+
+  it('of a lock that was lost before', async () => {
+    await clock.until(locks.acquire('a').then(() => undefined));
+    await clock.advance('11s');
+    expect(await clock.until(others.forceRelease('a'))).toBe(true);
+    await clock.advance('20s');
+    expect(log.lines).toContainEqual(expect.stringMatching(/^error Lock 'a' was lost/));
+    await collected();
+    expect(warnings().filter((line) => line.includes('collected'))).toEqual([]);
   });
 
   it('in a test bed, where a test may let another process hold a lock without a variable for it', async () => {

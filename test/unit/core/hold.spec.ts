@@ -2,6 +2,7 @@ import inspector from 'node:inspector';
 import { describe, expect, it } from '@jest/globals';
 import { settled } from '../../support/virtual-clock.js';
 import { deferred, unanswered } from '../../support/scripted-backend.js';
+import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
 describe('a hold', () => {
@@ -117,6 +118,14 @@ describe('a hold', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('that ends at maxHold is left to its lease where that lasts longer than its minHold', async () => {
+    const { clock, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: '10s', renew: true, maxHold: '1s', minHold: '2s' });
+    await clock.advance(5_000);
+    expect(lock.lost).toMatchObject({ reason: 'max-hold' });
+    expect(backend.released).toEqual([]);
+  });
+
   it('whose lease ends before its minHold is kept from others until then, where the backend has it still', async () => {
     const { clock, backend, ...v } = world();
     backend.onRenew = (holds) => holds.map(() => 'unanswered');
@@ -181,6 +190,40 @@ describe('a hold', () => {
     await clock.advance(4);
     expect(lock.lost).toMatchObject({ reason: 'expired' });
     expect(backend.renewed).toHaveLength(1);
+  });
+
+  it.each([
+    ['sends nothing where less than a fiftieth and 10 ms are missing', 9_850, []],
+    ['is extended where more are missing', 9_700, ['a']],
+  ])('of a fixed lease of 10 s %s', async (_what, granted, renewed) => {
+    const { clock, backend, ...v } = world();
+    backend.onAcquire = () => backend.grant(granted);
+    await v.acquire('a', { lease: '10s' });
+    await clock.advance(9_000);
+    expect(backend.renewed.map(({ name }) => name)).toEqual(renewed);
+  });
+
+  it('that is forgotten while a renewal is under way ends with the lease that it had, whatever the reply', async () => {
+    for (const reply of ['renewed', 'unanswered'] as const) {
+      const { clock, backend, client, ...v } = world();
+      const renew = backend.onRenew;
+      const lock = await v.acquire('a', { lease: '9s', renew: true });
+      const answer = deferred<void>();
+      backend.onRenew = async (holds) => {
+        await answer.promise;
+        return reply === 'unanswered' ? holds.map(() => reply) : renew(holds);
+      };
+      await clock.advance(4_000);
+      const hold = LockHandle.holdOf(lock);
+      hold.forget();
+      client.rescheduled(hold);
+      answer.resolve();
+      await clock.advance(4_000);
+      expect(lock.isHeld).toBe(true);
+      backend.onRenew = renew;
+      await clock.advance(1_000);
+      expect(lock.lost).toMatchObject({ reason: 'expired', message: expect.stringContaining('was collected') });
+    }
   });
 
   it('of a fixed lease whose grant came late sends nothing if its work is short', async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, jest } from '@jest/globals';
 import { LockConnection } from '../../../lib/connection/lock.connection.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
@@ -222,6 +223,20 @@ describe('an election', () => {
     },
   );
 
+  it('pauses longer and longer after terms of two seconds, too', async () => {
+    const { clock, ...place } = new Constituency();
+    const a = new Candidate({ clock, ...place });
+    let terms = 0;
+    void a.election.campaign(async () => {
+      terms++;
+      await clock.sleep('2s');
+      throw new Error('no disk');
+    });
+    await clock.advance('10m');
+    expect(terms).toBeGreaterThan(10);
+    expect(terms).toBeLessThanOrEqual(45);
+  });
+
   it('stands again within a second after a term of half a minute, however many terms there were', async () => {
     const place = new Constituency();
     const { clock } = place;
@@ -366,6 +381,15 @@ describe('an election', () => {
     expect(server.inspect('scheduler')).toMatchObject({ holders: [], waiters: [] });
     expect(clock.pending).toBe(0);
     expect(d.problems).toEqual([]);
+  });
+
+  it('leaves nothing at its signal when something else ends it', async () => {
+    const a = new Candidate(new Constituency());
+    const { signal } = new AbortController();
+    const over = a.campaign({ signal });
+    await a.connection.beforeApplicationShutdown();
+    await over;
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('never leads when its signal has aborted before', async () => {
