@@ -171,6 +171,10 @@ describe('the error of a lock that was lost', () => {
     }
     expect(write).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
     expect(framesOf(lock.signal.reason as Error)[0]).toMatch(/at write /);
+    const again = await Promise.resolve()
+      .then(write)
+      .catch((error: unknown) => error);
+    expect(again).toBe(lock.signal.reason);
   });
 });
 

@@ -545,8 +545,8 @@ describe('@LeaderOnly', () => {
       a.going.resolve();
       expect(await seen).toEqual(['a step', 'a step']);
       await apps.bed.advance(10);
-      await closed;
       expect(elected(apps.waits)).toBe(true);
+      await closed;
     });
 
     it('one that was not begun before another process led ends at once', async () => {

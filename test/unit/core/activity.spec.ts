@@ -247,6 +247,20 @@ describe('the activity of a process', () => {
     ]);
   });
 
+  it('says it once for callers that hold the same', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await a.take('invoice');
+    const [scope, other] = [
+      await b.enter('report', resolveOptions({}, lockDefaults)),
+      await b.enter('import', resolveOptions({}, lockDefaults)),
+    ];
+    void scope.run(() => Array.from({ length: 4 }, () => void b.take('invoice', forEver)));
+    void other.run(() => b.take('invoice', forEver));
+    await fleet.clock.advance(6_000);
+    expect(fleet.last.contended.first[0]!.flows.map(({ holds }) => holds[0]!.key)).toEqual(['report', 'import']);
+  });
+
   it('tells who leads, and no candidate of an election as a waiting caller', async () => {
     const fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];

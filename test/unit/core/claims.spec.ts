@@ -213,7 +213,7 @@ describe('a first acquire', () => {
     const one = watch(v.acquire('a', { wait: 0 }));
     const two = watch(v.acquire('a', { wait: '1m' }));
     v.letWait();
-    answer.resolve({ status: 'contended', rest: 700 });
+    answer.resolve({ status: 'contended', rest: 699.2 });
     await settled();
     expect(one.reason).toMatchObject({ code: 'LOCK_CONTENDED', retryAfter: 700 });
     expect(two.state).toBe('pending');

@@ -136,7 +136,7 @@ describe('no warning names a handle', () => {
       },
     ],
     ['of `using`', (options) => locks.using('a', options, () => clock.sleep('1m'))],
-    ...['1s', '20s'].map((age): [string, (options: LockOptions) => Promise<unknown>] => [
+    ...(['1s', '20s'] as const).map((age): [string, (options: LockOptions) => Promise<unknown>] => [
       `of a re-entry that was released after ${age}, while the work around it goes on`,
       (options) => {
         const reenter = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assertLockName } from '../../../lib/core/lock-key.js';
+import { assertLockKey, assertLockName } from '../../../lib/core/lock-key.js';
 
 const check = (name: unknown) => (): void => {
   assertLockName(name);
@@ -74,3 +74,10 @@ describe('a lock name', () => {
     expect(error.message.length).toBeLessThan(250);
   });
 });
+
+it.each(['product:#{id}', ['a', 'product:#{id}'], ['order:#{order.id}', 'b']].map((key) => [key]))(
+  'a template of the decorator is no key of a call: %j',
+  (key) => {
+    expect(() => assertLockKey(key)).toThrow(/is a template, and only @DistributedLock fills it in/);
+  },
+);

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { withFirstOf } from '../../../lib/core/on-abort.js';
 import { settled } from '../../support/virtual-clock.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
@@ -56,6 +57,15 @@ describe('a signal that many callers wait with', () => {
     const { signal } = new AbortController();
     for (let count = 0; count < 11; count++) watch(v.client.waitUntilFree('a', { ...v.client.defaults, signal }));
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await v.client.shutdown(0);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('may have aborted before a call that ends with the first of several', async () => {
+    const [over, live] = [AbortSignal.abort(new Error('the user has left')), new AbortController().signal];
+    const seen = await withFirstOf([live, over], async (signal) => [signal.aborted, signal.reason]);
+    expect(seen).toEqual([true, over.reason]);
+    expect([live, over].flatMap((signal) => getEventListeners(signal, 'abort'))).toEqual([]);
   });
 
   it('keeps nothing of a call for several names that had to wait', async () => {

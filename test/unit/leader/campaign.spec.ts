@@ -6,6 +6,8 @@ import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { LockConfigurationError } from '../../../lib/errors/lock-errors.js';
 import type { CampaignOptions } from '../../../lib/leader/leadership.js';
+import { runOnLeader } from '../../../lib/leader/leader-work.js';
+import { deferred } from '../../support/scripted-backend.js';
 import { Candidate, Constituency, ended } from './candidate.js';
 
 /** Two processes; the first leads. */
@@ -650,6 +652,26 @@ describe('an election', () => {
     expect(() => a.election.campaign(lead as never, options as never)).toThrow(problem);
     expect(() => a.locks.election('')).toThrow(/RedisLockService.election: key: the lock name is empty/);
   });
+});
+
+it('what a handler of the leader streams runs inside, and the next leader leads when the response is over', async () => {
+  const { a, b, clock } = await twoCandidates();
+  const sent = deferred<void>();
+  const epochs: unknown[] = [];
+  async function* steps(): AsyncGenerator<number> {
+    epochs.push(a.client.current('scheduler')?.fencingToken);
+    yield 1;
+  }
+  const answer = { byHand: false, end: () => sent.promise };
+  const body = runOnLeader(a.election, a.election.enter()!, steps, answer) as AsyncGenerator<number>;
+  for await (const _ of body);
+  expect(epochs).toEqual([a.terms[0]!.epoch]);
+  a.terms[0]!.resign();
+  await clock.advance(10);
+  expect(b.election.isLeader).toBe(false);
+  sent.resolve();
+  await clock.advance(10);
+  expect(b.election.isLeader).toBe(true);
 });
 
 it('a campaign of the application takes the place of the one for methods with @LeaderOnly, and leads', async () => {
