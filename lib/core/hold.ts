@@ -271,6 +271,8 @@ export class Hold implements Renewable {
 
   /** Applies the reply to a renewal. `unanswered` is not a loss: the lease runs on, and the renewal is repeated. */
   answered(reply: RenewReply): void {
+    // It stays lost, from the moment of its loss.
+    if (this.loss) return;
     const now = this.clock.now();
     if (reply === 'lost') this.lose('revoked');
     else if (reply === 'unanswered') {

@@ -152,4 +152,14 @@ export const known: Record<string, Drawn> = {
       { at: 0, server: 0, what: 'lose', name: 'a' },
     ],
   }),
+  'renewals of a lost lock have replies': drawn({
+    calls: [
+      call({ wait: 0, lease: 100, maxHold: 80 }),
+      call({ crowd: 8, lease: 500, renew: true, maxHold: 1_000, work: 2_500 }),
+    ],
+    faults: [
+      { at: 2_850, server: 0, what: 'refuse', lasts: 250, passing: false },
+      { at: 2_834, server: 0, what: 'slow', process: 0, by: 200, lasts: 6_000 },
+    ],
+  }),
 };
