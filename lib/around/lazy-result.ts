@@ -39,7 +39,8 @@ function kindOf(result: Suspect): string | undefined {
 
 /** True for a stream of Node that is still to be read. A connection is readable, too, and its work is its own. */
 export function isLazyStream(result: unknown): result is NodeJS.ReadableStream {
-  const { pipe, readable, writable, _transform } = Object(result) as Suspect;
+  if (typeof result !== 'object' || result === null) return false;
+  const { pipe, readable, writable, _transform } = result as Suspect;
   return (
     typeof pipe === 'function' && readable === true && (writable === undefined || typeof _transform === 'function')
   );

@@ -46,11 +46,26 @@ export function unfinished<T>(
   where: string,
   answer: HttpAnswer | undefined,
 ): Unfinished<T> | undefined {
-  const end = endOf(result, answer);
-  if (end) return { result: continued(result, scope), end };
-  if (isObservable(result)) throw callRefusals.lateObservable(where);
-  if (isAsyncGenerator(result)) throw callRefusals.lateGenerator(where);
-  return undefined;
+  const rest = restOf(result, answer);
+  if (rest === undefined) return undefined;
+  if (rest === 'observable') throw callRefusals.lateObservable(where);
+  if (rest === 'generator') throw callRefusals.lateGenerator(where);
+  return { result: continued(result, scope), end: rest };
+}
+
+function restOf(
+  result: unknown,
+  answer: HttpAnswer | undefined,
+): Promise<void> | 'observable' | 'generator' | undefined {
+  try {
+    const end = endOf(result, answer);
+    if (end) return end;
+    if (isObservable(result)) return 'observable';
+    return isAsyncGenerator(result) ? 'generator' : undefined;
+  } catch {
+    // A getter of the application's own: the work is done, and its result is none of these.
+    return undefined;
+  }
 }
 
 /** The same result, whose later steps run in the flow of the lock. */

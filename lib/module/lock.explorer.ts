@@ -1,5 +1,6 @@
 import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { located } from '../errors/configuration.js';
 import { Hidden } from '../core/hidden.js';
 import { providedMethods } from '../method/method-wrapper.js';
 import { type ConnectionFinder, connectionsWanted, findConnectionsWith } from '../method/connection-slot.js';
@@ -40,7 +41,7 @@ export class LockExplorer implements OnModuleInit, OnApplicationBootstrap, Conne
     this.refuseWhatCannotBeHad();
     checkLeaders(this.modules(), this.connection);
     for (const { method } of providedMethods(this.modules(), this.connection.name))
-      this.connection.expect(method.settings.options);
+      located(`@DistributedLock on ${method.where}`, () => this.connection.expect(method.settings.options));
     // Last: an application that does not start leaves no socket open.
     await this.connection.open();
   }

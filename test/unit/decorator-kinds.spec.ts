@@ -184,6 +184,22 @@ describe('a promise', () => {
     });
     expect(connection.events).toEqual(['enter p', 'leave p failed']);
   });
+
+  it('may throw for properties that it does not have', async () => {
+    class Settings {
+      @DistributedLock('p')
+      async read(): Promise<{ port?: number }> {
+        return new Proxy({ port: 80 } as Record<string | symbol, unknown>, {
+          get(target, property) {
+            if (property === 'then' || property in target) return target[property];
+            throw new Error(`There is no setting ${String(property)}.`);
+          },
+        });
+      }
+    }
+    expect((await connection.inject(new Settings()).read()).port).toBe(80);
+    expect(connection.events).toEqual(['enter p', 'leave p worked']);
+  });
 });
 
 describe('an async iterable', () => {

@@ -540,7 +540,7 @@ describe('@LeaderOnly', () => {
       const all = toArray()((await a.laterObservable())!);
       const seen = firstValueFrom(all);
       const closed = apps.leads.close();
-      await apps.bed.advance('5s');
+      await apps.bed.advance('1s');
       expect([a.epochs, elected(apps.waits)]).toEqual([[expect.any(Number)], false]);
       a.going.resolve();
       expect(await seen).toEqual(['a step', 'a step']);

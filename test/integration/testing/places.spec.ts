@@ -63,6 +63,21 @@ describe('an error of a locked method names its class and method', () => {
     expect(() => held?.assertHeld()).toThrow(/^Office\.buy: Lock 'event:2' was lost: it was released before/);
   });
 
+  it('when its options do not fit those of the module', async () => {
+    class Jobs {
+      @DistributedLock({ key: 'nightly', minHold: '1m', renew: false })
+      async run() {}
+    }
+    const module = await Test.createTestingModule({
+      imports: [RedisLockTestingModule.forRoot()],
+      providers: [Jobs],
+    }).compile();
+    expect(await messageOf(module.init())).toMatch(
+      /^@DistributedLock on Jobs\.run: minHold: 60000 ms given, and the lease/,
+    );
+    await module.close().catch(() => undefined);
+  });
+
   it('and an error of the service names the lock', async () => {
     const { app, locks, bed } = await start();
     await using _app = app;
