@@ -71,6 +71,16 @@ describe('the view of a fleet', () => {
     expect(JSON.stringify(shown)).not.toMatch(/ann|bob/);
   });
 
+  it('adds up how long callers waited for a name, and not how many waited at once, maybe at different times', async () => {
+    const hot = (waited: number, most: number) => ({ hot: listed({ name: 'order:*', waited, most }) });
+    const view = await overviewOf([processAt('a', [], hot(1_000, 3)), processAt('b', [], hot(500, 4))], 2);
+    expect(view.hot).toEqual([{ name: 'order:*', waited: 1_500, most: 4 }]);
+  });
+
+  it('counts the processes that are seen, also where Redis was never read', async () => {
+    expect(await overviewOf([processAt('own', [])], 0)).toMatchObject({ total: 1, counts: { processes: { count: 1 } } });
+  });
+
   it('counts names, not the processes in which callers wait for them', async () => {
     const names = Array.from({ length: 30 }, (_, index) => waits(`k${index}`, 1_000 - index));
     const told = names.slice(0, 10);

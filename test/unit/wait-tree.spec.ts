@@ -65,6 +65,15 @@ describe('who waits for whom', () => {
     expect(roots.length + more).toBe(301);
   });
 
+  it('shows who waits for a lock where there is room, also when a longer chain ends before it', async () => {
+    const chain = Array.from({ length: 12 }, (_, index) =>
+      processAt(`p${index}`, [waits(`k${index}`, 9_000 - index, [`k${index + 1}`])]),
+    );
+    const { roots } = await treeOf([...chain, processAt('q', [waits('r', 1, ['k10'])])]);
+    const short = roots.find(({ key }) => key === 'r')!;
+    expect(short.waiters[0]!.blocks).toMatchObject([{ key: 'k10', isRepeated: false, waiters: [{ client: 'p10' }] }]);
+  });
+
   it('is a deadlock each for two rings, one of which waits for the other', async () => {
     const { deadlocks, circles } = await treeOf([
       processAt('a', [waits('x', 2_000, ['y'], 'b')]),
@@ -180,6 +189,14 @@ describe('a deadlock, in the console and on the command line', () => {
         processAt('a', [waits('x', 2_000, ['z'], 'b')], { age: 8_000 }),
         processAt('b', [waits('y', 3_000, ['x'], 'c')], { age: 0 }),
         processAt('c', [waits('z', 20_000, ['y'], 'a')], { age: 0 }),
+      ],
+    ],
+    [
+      'a ring of waits of which one began when another one may have been over',
+      [
+        processAt('a', [waits('x', 2_000, ['y'], 'c')], { age: 8_000 }),
+        processAt('b', [waits('y', 3_000, ['z'], 'a')], { age: 0 }),
+        processAt('c', [waits('z', 20_000, ['x'], 'b')], { age: 0 }),
       ],
     ],
     [
