@@ -78,7 +78,10 @@ describe('the view of a fleet', () => {
   });
 
   it('counts the processes that are seen, also where Redis was never read', async () => {
-    expect(await overviewOf([processAt('own', [])], 0)).toMatchObject({ total: 1, counts: { processes: { count: 1 } } });
+    expect(await overviewOf([processAt('own', [])], 0)).toMatchObject({
+      total: 1,
+      counts: { processes: { count: 1 } },
+    });
   });
 
   it('counts names, not the processes in which callers wait for them', async () => {
