@@ -18,6 +18,14 @@ it('a table gives the columns of a narrow screen what there is, and cuts the lon
   ]);
 });
 
+it('a table cuts no column below twelve characters: on a very narrow screen its lines are longer', () => {
+  const rows = [
+    ['NAME', 'HOLDER', 'HELD'],
+    ['product:1234567890:stock', 'ReportBuilder (web-1:4711)', '4.0s'],
+  ];
+  expect(table(rows, paint, 20)).toEqual(['NAME          HOLDER        HELD', 'produc…stock  Report…4711)  4.0s']);
+});
+
 it('a table whose screen is wide enough is as it is without one', () => {
   const rows = [
     ['NAME', 'HOLDER'],

@@ -164,6 +164,19 @@ describe('the activity of a process', () => {
     expect(contended.first.length + contended.more).toBe(500);
   });
 
+  it('names ten contended locks with all it knows, each further one once and in short, and counts all of them', async () => {
+    const fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    for (let index = 0; index < 30; index++) {
+      await a.take(`name:${index}`);
+      void b.take(`name:${index}`, forEver);
+    }
+    await fleet.clock.advance(2_000);
+    const { contended, further } = await b.activity.own();
+    expect([contended.first.length, contended.more, further.length]).toEqual([10, 20, 20]);
+    expect(new Set([...contended.first, ...further].map(({ key }) => key)).size).toBe(30);
+  });
+
   it('is the same on a machine where each step takes long', async () => {
     let real = 0;
     const slow = jest.spyOn(performance, 'now').mockImplementation(() => (real += 1_000));
@@ -469,6 +482,16 @@ describe('hot names', () => {
       { name: 'user:*', most: 50 },
       { name: 'payments:settle', waited: 240_000, most: 1 },
     ]);
+  });
+
+  it('of a kind that has an entry already get into it, also when there is no more room', () => {
+    const hot = new HotNames();
+    const users = (from: number, to: number) =>
+      callers(...Array.from({ length: to - from }, (_, user): [string, number] => [`user:a${from + user}`, 1]));
+    hot.add(0, users(0, 30), 1_000);
+    for (let index = 0; index < 200; index++) hot.add(index, callers([`${index}:name`, 1]), 1_000);
+    hot.add(500, users(30, 60), 1_000);
+    expect(hot.listed(1_000).first).toContainEqual({ name: 'user:*', waited: 40_000, most: 30 });
   });
 
   it('share one entry when they are too many', () => {
