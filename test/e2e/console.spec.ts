@@ -319,11 +319,11 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
   it.each([
     ['#/list/rubbish', '#list', 'There is no list of this name.'],
     ['#/list/constructor', '#list', 'There is no list of this name.'],
-    ['#/list/holds/nobody', '#list', 'No process of this name is known.'],
+    ['#/list/holds/web-99', '#list', 'No process of this name is known.'],
     ['#/list/waiters/', '#list', 'This is not a name that a lock can have.'],
-    ['#/process/nobody', '#process', 'No process of this name holds a lock for long'],
+    ['#/process/web-99', '#process', 'No process of this name holds a lock for long'],
     ['#/lock/', '#lock', 'This is not a name that a lock can have.'],
-    ['#/lock/?connection=nobody', '#notice-text', 'The server has no connection of this name.'],
+    ['#/lock/?connection=other', '#notice-text', 'The server has no connection of this name.'],
   ])('says what is wrong with the address %s', async (address, place, text) => {
     const page = await newPage({ httpCredentials: { username: 'ann', password } });
     await page.goto(`${here.url}/locks/live${address}`);

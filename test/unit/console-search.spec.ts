@@ -73,7 +73,7 @@ describe('searches of people in the console', () => {
     expect(others).toBeGreaterThan(500);
   });
 
-  it('find names by what differs, whatever they have in common', async () => {
+  it('find names by what differs, not by what all of them have in common', async () => {
     const [beginning, ending] = ['tenant:customers:', ':cart'];
     const all = [`${beginning}4711${ending}`, `${beginning}99${ending}`, 'abc', 'aabbcc'];
     const near = (text: string) => nearNames(text, all, 10, new Turns());
