@@ -41,6 +41,7 @@ class BunRedis {
 }
 class RedisMock {
   customCommands = {};
+  customCommand(): void {}
   options = {};
   duplicate(): void {}
 }
@@ -62,6 +63,7 @@ describe('a client that is not of ioredis', () => {
     ['a cache', new Keyv()],
     ['a cache', { get() {}, set() {}, wrap() {} }],
     ['a promise', Promise.resolve(new NodeRedis())],
+    ['a URL object', new URL('redis://h:6379')],
     ['a client that is not of ioredis', new AnotherClient()],
   ];
 

@@ -131,9 +131,11 @@ const strangers: ReadonlyArray<readonly [what: string, mark: string]> = [
   ['a promise', 'then'],
   ['a client of node-redis', 'isOpen'],
   ['a client of node-redis', 'connection_options'],
+  // It has customCommand, too.
+  ['a client of ioredis-mock', 'customCommands'],
   ['a client of GLIDE', 'customCommand'],
   ["Bun's RedisClient", 'bufferedAmount'],
-  ['a client of ioredis-mock', 'customCommands'],
+  ['a URL object', 'searchParams'],
   ['a cache', 'wrap'],
   ['a cache', 'iterator'],
 ];
