@@ -17,9 +17,12 @@ type Uuid = `${string}-${string}-${string}-${string}-${string}`;
 export type NameIn<K extends string> = K extends unknown
   ? Uuid extends K
     ? K
-    : Record<never, never> extends Record<K, 1>
-      ? Unencoded
-      : K
+    : // A branded string.
+      K extends object
+      ? K
+      : Record<never, never> extends Record<K, 1>
+        ? Unencoded
+        : K
   : never;
 
 /** Most names of one lock: they are renewed by one command. */

@@ -7,6 +7,7 @@ import { readOptions } from '../core/options.js';
 import { located } from '../errors/configuration.js';
 import { readMethodShape } from '../key/method-shape.reader.js';
 import { connectionOf, declareSlot } from '../method/connection-slot.js';
+import type { ForComposition } from '../method/distributed-lock.types.js';
 import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../nest/decorated-method.js';
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
@@ -31,25 +32,27 @@ export interface LeaderOptions<This = unknown> {
 }
 
 /** A decorator of instance methods: the static side of a class has a `prototype`. */
-type LeaderDecorator<This> = <T extends (leadership: Leadership) => unknown, Target extends object>(
-  target: Target & { prototype?: never } & (Target extends This ? unknown : This),
-  property: string | symbol,
-  descriptor: TypedPropertyDescriptor<T>,
-) => void;
+type LeaderDecorator<This> = ForComposition &
+  (<T extends (leadership: Leadership) => unknown, Target extends object>(
+    target: Target & { prototype?: never } & (Target extends This ? unknown : This),
+    property: string | symbol,
+    descriptor: TypedPropertyDescriptor<T>,
+  ) => void);
 
 /** The compiler names this when another type is returned where the method does not run. */
 export interface LeaderOnlyMismatch<Result> {
   '@LeaderOnly: elsewhere the method answers undefined, so its type must say so': Result | undefined;
 }
 
-// Parameters are contravariant: only `any` accepts all methods.
-// oxlint-disable-next-line typescript/no-explicit-any
-type LeaderOnlyDecorator = <T extends (...args: any[]) => unknown>(
-  target: object & { prototype?: never },
-  property: string | symbol,
-  descriptor: TypedPropertyDescriptor<T> &
-    (undefined extends Awaited<ReturnType<T>> ? unknown : LeaderOnlyMismatch<Awaited<ReturnType<T>>>),
-) => void;
+type LeaderOnlyDecorator = ForComposition &
+  // Parameters are contravariant: only `any` accepts all methods.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  (<T extends (...args: any[]) => unknown>(
+    target: object & { prototype?: never },
+    property: string | symbol,
+    descriptor: TypedPropertyDescriptor<T> &
+      (undefined extends Awaited<ReturnType<T>> ? unknown : LeaderOnlyMismatch<Awaited<ReturnType<T>>>),
+  ) => void);
 
 /**
  * Calls the method when this process is elected, with `{ signal, epoch, resign }`: of all processes, one leads, for as long as its method runs.

@@ -77,6 +77,14 @@ type ThisOf<F> = [OnContended] extends [F]
     : ThisParameterType<FunctionOf<F>>;
 
 /**
+ * Nest's `applyDecorators` takes decorators of anything. The compiler never chooses this signature for a method, which has a target: so the checks of
+ * the other one remain, and its errors mention no overload.
+ */
+export interface ForComposition {
+  (): void;
+}
+
+/**
  * A decorator of instance methods: the static side of a class has a `prototype`. A, F, S and H are what the options' functions declare: the
  * arguments of the key, `onContended`, the arguments of the signal, and the `this` of `key` and `signal`.
  */
@@ -85,11 +93,12 @@ export type DistributedLockDecorator<
   F extends OnContended = 'throw',
   S extends readonly unknown[] = readonly unknown[],
   H = unknown,
-> = <T extends LockableMethod, Target extends object>(
-  target: Target & { prototype?: never } & ThisFits<Target, ThisOf<F>> & ThisFits<Target, H>,
-  property: string | symbol,
-  descriptor: TypedPropertyDescriptor<T> &
-    Fits<T, A, KeyFunctionMismatch<Parameters<T>>> &
-    Fits<T, S, SignalFunctionMismatch<Parameters<T>>> &
-    ContendedFits<T, A, F>,
-) => void;
+> = ForComposition &
+  (<T extends LockableMethod, Target extends object>(
+    target: Target & { prototype?: never } & ThisFits<Target, ThisOf<F>> & ThisFits<Target, H>,
+    property: string | symbol,
+    descriptor: TypedPropertyDescriptor<T> &
+      Fits<T, A, KeyFunctionMismatch<Parameters<T>>> &
+      Fits<T, S, SignalFunctionMismatch<Parameters<T>>> &
+      ContendedFits<T, A, F>,
+  ) => void);
