@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { ChannelSubscriber, type LockChannels } from '../../../lib/backends/redis/channel-subscriber.js';
 import { deferred } from '../../support/scripted-backend.js';
@@ -14,11 +14,19 @@ describe('subscriptions to the channels of locks', () => {
     admin = new Redis(sharedRedisUrl());
   });
   afterAll(() => admin.disconnect());
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   const subscribersOf = async (channel: string): Promise<number> => Number((await admin.pubsub('NUMSUB', channel))[1]);
 
   /** Subscribed to `kept` throughout, so that the connection stays. */
-  const subscriber = async (kept: string, given: Partial<LockChannels> = {}, subscribed = (): void => undefined) => {
+  const subscriber = async (
+    kept: string,
+    given: Partial<LockChannels> = {},
+    subscribed = (): void => undefined,
+    refused = (): void => undefined,
+  ) => {
     const made = new ChannelSubscriber(
       () => new Redis(sharedRedisUrl(), { lazyConnect: true, autoResubscribe: false, connectionName: kept }),
       {
@@ -33,7 +41,7 @@ describe('subscriptions to the channels of locks', () => {
         ...given,
       },
       commandTimeout,
-      { message: () => undefined, subscribed, refused: () => undefined },
+      { message: () => undefined, subscribed, refused },
     );
     made.listen(kept);
     await until(() => made.listensFor(kept));
@@ -96,6 +104,42 @@ describe('subscriptions to the channels of locks', () => {
     // A waiter that comes back to this node listens anew.
     place.made.listen(moved);
     await until(() => attempts === 2);
+  });
+
+  it('one that was refused is made again for a waiter that polls, once a second, and is reported once until it is', async () => {
+    const [kept, denied, other] = [unique(), unique(), unique()];
+    let [attempts, refusals, later] = [0, 0, 0];
+    const allowed = new Set([kept]);
+    const given: Partial<LockChannels> = {
+      isWanted: () => true,
+      subscribe: async (redis, channel) => {
+        if (channel !== kept) attempts++;
+        if (!allowed.has(channel)) throw new Error('NOPERM this user has no permissions to access one of the channels');
+        await redis.subscribe(channel);
+        return () => redis.unsubscribe(channel);
+      },
+    };
+    await using place = await subscriber(kept, given, undefined, () => refusals++);
+    const { now } = performance;
+    jest.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + later);
+    const ask = async (name: string): Promise<void> => {
+      place.made.missed(performance.now(), name);
+      // The refusal of an attempt is known two turns later.
+      for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    place.made.listen(denied);
+    await until(() => refusals === 1);
+    await ask(denied);
+    expect([attempts, refusals]).toEqual([1, 1]);
+    later += 2_000;
+    await ask(denied);
+    expect([attempts, refusals]).toEqual([2, 1]);
+    allowed.add(denied);
+    later += 2_000;
+    await ask(denied);
+    await until(() => place.made.listensFor(denied));
+    place.made.listen(other);
+    await until(() => refusals === 2);
   });
 
   it('one whose waiters have left is ended, and the others stay', async () => {

@@ -220,10 +220,32 @@ describe('a hold', () => {
       answer.resolve();
       await clock.advance(4_000);
       expect(lock.isHeld).toBe(true);
+      if (reply === 'renewed') expect(backend.renewed).toHaveLength(1);
       backend.onRenew = renew;
       await clock.advance(1_000);
       expect(lock.lost).toMatchObject({ reason: 'expired', message: expect.stringContaining('was collected') });
     }
+  });
+
+  it('that is forgotten is not renewed any more, by a worker neither', async () => {
+    const { clock, client, backend, ...v } = world();
+    const lock = await v.acquire('a', { lease: '9s', renew: true });
+    const hold = LockHandle.holdOf(lock);
+    let renews = true;
+    hold.watchedBy({
+      get validUntil() {
+        return renews ? Number.POSITIVE_INFINITY : 0;
+      },
+      finding: undefined,
+      tell: () => undefined,
+      end: () => (renews = false),
+    });
+    hold.forget();
+    client.rescheduled(hold);
+    expect(renews).toBe(false);
+    await clock.advance(9_000);
+    expect(lock.lost).toMatchObject({ reason: 'expired' });
+    expect(backend.renewed).toEqual([]);
   });
 
   it('of a fixed lease whose grant came late sends nothing if its work is short', async () => {

@@ -235,6 +235,17 @@ describe('the lease of several names', () => {
     ]);
   });
 
+  it('that is fixed is whole for each of them, also when their grants came late', async () => {
+    const v = beside();
+    v.backend.onAcquire = () => v.backend.grant(600);
+    const lock = await v.acquireAll(['a', 'b'], { lease: 1_000 });
+    await v.clock.advance(900);
+    expect(lock.isHeld).toBe(true);
+    expect(v.backend.renewed.map(({ name }) => name).sort()).toEqual(['a', 'b']);
+    await v.clock.advance(100);
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+  });
+
   it('that is fixed costs no renewal without waiting', async () => {
     const v = beside();
     const lock = await v.acquireAll(['a', 'b'], { lease: '3s' });
