@@ -128,7 +128,17 @@ describe('a user that may not subscribe', () => {
     while (!/sub=[1-9]/.test((await place.admin.client('LIST')) as string));
     await held.release();
     await (await waiting).release();
-    expect(place.log.lines).toEqual([expect.stringMatching(/^error .*refuses what the lock needs.*subscribe/)]);
+    const line = expect.stringMatching(/^error .*refuses what the lock needs.*subscribe/);
+    expect(place.log.lines).toEqual([line]);
+    // Taken away again.
+    await place.admin.acl('SETUSER', 'locks', '-subscribe');
+    await place.admin.client('KILL', 'TYPE', 'PUBSUB');
+    const next = await one.acquire('acl');
+    const again = other.acquire('acl', { wait: '1m' });
+    await until(() => place.log.lines.length > 1);
+    expect(place.log.lines).toEqual([line, line]);
+    await next.release();
+    await (await again).release();
   });
 });
 
