@@ -39,11 +39,14 @@ export function declareSlot(prototype: object, connection: string): symbol {
     get(this: object) {
       return ofFrozen.get(this);
     },
-    set(this: object, value: LockConnection) {
-      refuseOfOtherCopy(value);
+    set(this: object, given: LockConnection) {
+      refuseOfOtherCopy(given);
+      // A module of @nestjs/testing may have made a mock, which locks nothing.
+      const value =
+        typeof (given as Partial<LockConnection> | undefined)?.defaults?.lease === 'number' ? given : undefined;
       // Not enumerable: hidden from serializers, loggers and test matchers.
       const kept = Reflect.defineProperty(this, slot, { value, writable: true, configurable: true });
-      if (!kept) ofFrozen.set(this, value);
+      if (!kept && value) ofFrozen.set(this, value);
       lockOutermost(this);
     },
   });

@@ -125,6 +125,16 @@ describe('RedisLockTestingModule, for an application with its RedisLockModule in
     expect(module.get(RedisLockService)).toBeInstanceOf(RedisLockService);
     await module.close();
   });
+
+  it('is missed by a locked method whose connection is a mock: the error says what to write', async () => {
+    const module = await Test.createTestingModule({ providers: [Orders] })
+      .useMocker(() => ({ using: () => undefined }))
+      .compile();
+    await expect(module.get(Orders).place('1')).rejects.toThrow(
+      /Orders\.place: this object has no lock connection.*In a unit test: new LockTestBed\(\)\.connect\(object\)/,
+    );
+    await module.close();
+  });
 });
 
 describe('a unit test without Nest', () => {
