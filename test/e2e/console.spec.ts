@@ -202,6 +202,31 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
     expect(holder.width).toBeGreaterThan(0.9 * whole.width);
   });
 
+  it('keeps a chain of ten locks on the screen of a phone', async () => {
+    const chain = (left: number): object => ({
+      key: `account:${left}:${'x'.repeat(40)}`,
+      isDeadlock: false,
+      isRepeated: false,
+      moreWaiters: 0,
+      waiters: (left === 0 ? [] : [left - 1]).map((next) => ({
+        ...{ client: `c${next}`, host: 'web-1', pid: 4711, method: 'TransferService.withdraw' },
+        ...{ callers: 1, longest: 1_000, isDeadlock: false, blocks: [chain(next)] },
+      })),
+    });
+    const page = await newPage({
+      httpCredentials: { username: 'ann', password },
+      viewport: { width: 390, height: 800 },
+    });
+    await page.route('**/api/overview*', async (route) => {
+      const response = await route.fetch();
+      const view = (await response.json()) as { waits: object };
+      await route.fulfill({ response, json: { ...view, waits: { ...view.waits, roots: [chain(10)] } } });
+    });
+    await page.goto(`${here.url}/locks/live`);
+    await page.locator('#waits').getByRole('link', { name: 'account:0:' }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  });
+
   it('isolates names from the text around them, in any direction of writing', async () => {
     const page = await open();
     const { lock } = await sale(2);

@@ -160,6 +160,8 @@ describe('a list', () => {
     const shown = [...first.items, ...rest.items] as Array<{ key: string }>;
     expect(shown.map(({ key }) => key).sort()).toEqual([...names].sort());
     expect(await list(opened, `of=holds&id=${client}&from=100`)).toMatchObject({ total: 105, more: 0, from: 100 });
+    const { processes } = (await opened.get(`/api/process?id=${client}`)).json as unknown as ProcessAnswer;
+    expect(processes.map(({ holds, moreHolds }) => [holds.length, moreHolds])).toEqual([[100, 5]]);
     expect(await list(opened, `of=waiters&name=${names[0]}`)).toMatchObject({
       items: [{ client, callers: 1 }],
       total: 1,
