@@ -140,7 +140,7 @@ proctype Client(byte c) {
 end:
   do
   /* A caller wants the lock: local-queue.ts openClaim(). Also right behind the release of the claim before. */
-  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c, SHORT(c)) }
+  :: d_step { ph[c] == IDLE && used[c] < SHARE(c) && ROOM(c) && BEGINS(c) -> used[c]++; cl[c] = CLAIM(c, used[c]); ph[c] = NEW; ask(c, SHORT(c)) }
   /* Asks again: it has a reason, or `poll` is over. */
   :: d_step { (ph[c] == WAIT || ph[c] == NEW) && !out[cl[c]] && ROOM(c) && (asksoon[c] || TIMETOASK(c) || (ph[c] == WAIT && polls[c] < POLLS)) ->
        polls[c] = (asksoon[c] || TIMETOASK(c) -> polls[c] : polls[c] + 1); ask(c, SHORT(c)) }

@@ -7,8 +7,16 @@ inline expire() {                                                      /* SET ..
      o = OWNER(holder);
      assert(ph[o] == DEAD || !closed[holder] || rel[holder] != 0 || ex[holder] || nempty(sub[o]) || cmd[o]??[REL,eval(holder),_,_,_]);
 #ifdef ASKAT
-     /* G5: a waiter behind a dead holder asks when its lease is over, not later */
-     if :: ph[o] == DEAD -> for (i : 0 .. N-1) { assert(!(ph[i] == WAIT && !out[cl[i]] && !asksoon[i] && askat[i] > now)) }; i = 0 :: else fi;
+     /* G5: of the waiters behind a dead holder, one asks when its lease is over, not later */
+     if
+     :: ph[o] == DEAD ->
+        for (i : 0 .. N-1) {
+          waits = waits || ph[i] == WAIT;
+          asks = asks || ((ph[i] == NEW || ph[i] == WAIT) && (out[cl[i]] || asksoon[i] || askat[i] <= now))
+        };
+        assert(asks || !waits); i = 0; waits = 0; asks = 0
+     :: else
+     fi;
 #endif
      holder = 0; hexp = 0; htok = 0; prov = 0; o = 0
   :: else

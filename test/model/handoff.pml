@@ -67,8 +67,11 @@
 #endif
 #ifdef TWINS                      /* clients 0 and 1 are two claims of one process, each for one caller (fairness: 'strict'): they die together */
 #define PROCESS(c) ((c) == 1 -> 0 : (c))
+/* They ask in this order, at any distance: the holder, the two claims, the waiter behind them. */
+#define BEGINS(c) ((c) == 2 || ((c) == 0 && used[2] > 0) || ((c) == 1 && used[0] > 0) || ((c) == 3 && used[1] > 0))
 #else
 #define PROCESS(c) (c)
+#define BEGINS(c) true
 #endif
 #define SAMEPROCESS(a, b) (PROCESS(OWNER(a)) == PROCESS(OWNER(b)))
 
@@ -126,7 +129,7 @@ bit ex[NC+1];                         /* its grant was wiped out (data loss, del
 byte maxtok, nexttok[N];              /* largest token in use so far; token of the first grant to another client since the client's own */
 byte faults = F;
 /* --- scratch, zero between steps --- */
-byte x, sent, arg, i, g, gr, at, span, o; bit brief, quiet, whole; mtype ty, rty;
+byte x, sent, arg, i, g, gr, at, span, o; bit brief, quiet, whole, waits, asks; mtype ty, rty;
 
 #define BELIEVES(c) (ph[c] == HOLD && now < valid[c])
 /* G2: a client that believes in a lease has it, at the server, with no younger grant. G1 follows if no client is exempt, and is checked as well. */
