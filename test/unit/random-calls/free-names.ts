@@ -17,10 +17,15 @@ export interface Waiting {
   readonly since: number;
 }
 
+/** A time in which a name was free, and the process of the first waiter, which knows it. */
+interface FreeSpan extends Span {
+  readonly first: Process | undefined;
+}
+
 /** Watches one server: for how long names are free while calls wait for them. */
 export class FreeNames {
-  /** By name: until when it is held, by the last check; and the times in which it was free. */
-  private readonly seen = new Map<string, { until: number; readonly free: Span[] }>();
+  /** By name: until when it is held, and whose waiter was the first, by the last check; and the times in which it was free. */
+  private readonly seen = new Map<string, { until: number; first: Process | undefined; readonly free: FreeSpan[] }>();
   /** Grants to processes that were silent already: by process and name, the end of the first one. */
   private readonly posthumous = new Map<string, { readonly token: number; readonly endsAt: number }>();
   /** Claims that hold at the server without a hold in their process: since when. */
@@ -35,17 +40,18 @@ export class FreeNames {
     private readonly processes: readonly Process[],
     private readonly broke: (promise: string) => void,
   ) {
-    for (const name of names) this.seen.set(name, { until: 0, free: [] });
+    for (const name of names) this.seen.set(name, { until: 0, first: undefined, free: [] });
   }
 
   /** After each command. */
   look(name: string | undefined): void {
     if (name === undefined) return;
     const now = this.server.clock.now();
-    const { holders } = this.server.table.snapshot(name, 0);
+    const { holders, waiters } = this.server.table.snapshot(name, 1);
     const seen = this.seen.get(name)!;
-    if (seen.until < now) seen.free.push({ from: seen.until, to: now });
+    if (seen.until < now) seen.free.push({ from: seen.until, to: now, first: seen.first });
     seen.until = Math.max(now, ...holders.map(({ leaseLeft }) => now + leaseLeft));
+    seen.first = this.processes.find(({ clientId }) => clientId !== '' && waiters[0]?.id.startsWith(`${clientId}:`));
     for (const holder of holders) {
       this.lookAtSilent(name, holder, now);
       if (holder.fencingToken! <= this.oldTokens)
@@ -67,14 +73,20 @@ export class FreeNames {
   /** The call has settled: was the name free for longer than it should have been? */
   waited({ name, process, since }: Waiting): void {
     const now = this.server.clock.now();
-    const { until, free } = this.seen.get(name)!;
-    for (const { from, to } of [...free, { from: until, to: now }]) {
+    const { until, first: next, free } = this.seen.get(name)!;
+    for (const { from, to, first } of [...free, { from: until, to: now, first: next }]) {
       if (to <= since || from >= now) continue;
       const end = Math.min(to, now);
       // What it knows of the lock: a caller that joins others of its process waits by what the server said to them.
       const asked = process.links[0]!.askedAt.get(name)?.findLast((at) => at < end) ?? since;
       // An acquire that failed is sent again after a third of the window.
+      // Where the holder ended without a release, only the first waiter knows when the lease ends. Those behind it find out by their polls.
+      const waitsBehind =
+        first !== undefined &&
+        first !== process &&
+        (first.troubledUntil(end) > since || first.latency(since, end) > commandTimeout);
       const calm =
+        !waitsBehind &&
         process.troubledUntil(end) <= since &&
         process.failedUntil(end) + claimWindow / 3 <= since &&
         (this.unknown.get(name) ?? -1) < Math.min(since, asked);

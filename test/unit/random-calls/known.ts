@@ -162,4 +162,17 @@ export const known: Record<string, Drawn> = {
       { at: 2_834, server: 0, what: 'slow', process: 0, by: 200, lasts: 6_000 },
     ],
   }),
+  'a lease ends by itself, and the first waiter is on a slow link': drawn({
+    calls: [
+      call({ at: 1, process: 1, lease: 100 }),
+      call({ process: 1, wait: 0, lease: 10_000, work: 700, atLast: 'hand over' }),
+      call({ wait: Number.POSITIVE_INFINITY, lease: 100 }),
+      call({ names: ['a', 'b'], wait: 0, lease: 100, maxHold: 80 }),
+      call({ names: ['a', 'b'], wait: 0, lease: 100 }),
+    ],
+    faults: [
+      { at: 701, server: 0, what: 'half-open', process: 2, lasts: 4_000 },
+      { at: 751, server: 0, what: 'slow', process: 0, by: 601, lasts: 250 },
+    ],
+  }),
 };
