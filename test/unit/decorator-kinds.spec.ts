@@ -189,12 +189,15 @@ describe('a promise', () => {
     class Settings {
       @DistributedLock('p')
       async read(): Promise<{ port?: number }> {
-        return new Proxy({ port: 80 } as Record<string | symbol, unknown>, {
-          get(target, property) {
-            if (property === 'then' || property in target) return target[property];
-            throw new Error(`There is no setting ${String(property)}.`);
+        return new Proxy(
+          { port: 80 },
+          {
+            get(target, property) {
+              if (property === 'then' || property in target) return Reflect.get(target, property) as unknown;
+              throw new Error(`There is no setting ${String(property)}.`);
+            },
           },
-        });
+        );
       }
     }
     expect((await connection.inject(new Settings()).read()).port).toBe(80);

@@ -124,7 +124,7 @@ describe('a name in a call', () => {
     ['product:' + order.id, 'is not set'],
     [String(null), 'is not set'],
     [`s3://${String(undefined)}/x`, 'is not set'],
-    ['product:' + String(order), 'is an object'],
+    ['product:[object Object]', 'is an object'],
     ['product:' + String(order.key), 'a function'],
     ['product:', 'is not set'],
   ])('%s is refused: all such calls would share one lock', async (name, words) => {

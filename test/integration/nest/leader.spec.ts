@@ -492,12 +492,15 @@ describe('@LeaderOnly', () => {
       }
       @LeaderOnly('scheduler')
       async settings(): Promise<{ port?: number } | undefined> {
-        return new Proxy({ port: 80 } as Record<string | symbol, unknown>, {
-          get(target, property) {
-            if (property === 'then' || property in target) return target[property];
-            throw new Error(`There is no setting ${String(property)}.`);
+        return new Proxy(
+          { port: 80 },
+          {
+            get(target, property) {
+              if (property === 'then' || property in target) return Reflect.get(target, property) as unknown;
+              throw new Error(`There is no setting ${String(property)}.`);
+            },
           },
-        });
+        );
       }
       @LeaderOnly('scheduler')
       async laterObservable(): Promise<Observable<string> | undefined> {
