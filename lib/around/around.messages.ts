@@ -74,6 +74,13 @@ export const callRefusals = {
         "the generator (async *), or return the generator without async and write returns: 'iterable'.",
     ),
 
+  /** The same with a stream of Node or a generator. The method has run, and nothing of its result was read. */
+  lateResult: (method: string, kind: string) =>
+    wrong(
+      `${method}: the method returns ${kind}, which is read after the lock was released. Read it to its end inside the method and return what ` +
+        'was read; or, if the method returns a file to be sent, return new StreamableFile(stream): the lock is held until it was read.',
+    ),
+
   /** `signal` is a function, and it failed; what it threw is the `cause`. The method was not run. */
   signalThrows: (cause: unknown) =>
     wrong(

@@ -5,6 +5,7 @@ import type { LockScope } from '../core/lock-scope.js';
 import { iterateIn } from './around-iterable.js';
 import type { HttpAnswer } from '../nest/request-context.js';
 import { callRefusals } from './around.messages.js';
+import { lazyKind } from './lazy-result.js';
 
 /** A result whose work goes on after it was returned: what to return, and when the work ends. */
 export interface Unfinished<T> {
@@ -38,7 +39,7 @@ export async function whenRead(body: unknown, sent: Promise<void>): Promise<void
 
 /**
  * As `endOf`, for the result of a promise. What its reader runs later runs inside the lock's flow.
- * @throws LockConfigurationError for an Observable or a generator outside of a request: it may never be subscribed to or iterated.
+ * @throws LockConfigurationError for an Observable, a generator or a stream outside of a request: it may never be subscribed to or read.
  */
 export function unfinished<T>(
   result: T,
@@ -46,22 +47,19 @@ export function unfinished<T>(
   where: string,
   answer: HttpAnswer | undefined,
 ): Unfinished<T> | undefined {
-  const rest = restOf(result, answer);
-  if (rest === undefined) return undefined;
-  if (rest === 'observable') throw callRefusals.lateObservable(where);
-  if (rest === 'generator') throw callRefusals.lateGenerator(where);
-  return { result: continued(result, scope), end: rest };
+  const end = certainEndOf(result, answer);
+  if (end) return { result: continued(result, scope), end };
+  const kind = lazyKind(result);
+  if (kind === 'an Observable') throw callRefusals.lateObservable(where);
+  if (kind === 'an async generator') throw callRefusals.lateGenerator(where);
+  // The response of a handler may be none of Node.
+  if (kind !== undefined && !answer) throw callRefusals.lateResult(where, kind);
+  return undefined;
 }
 
-function restOf(
-  result: unknown,
-  answer: HttpAnswer | undefined,
-): Promise<void> | 'observable' | 'generator' | undefined {
+function certainEndOf(result: unknown, answer: HttpAnswer | undefined): Promise<void> | undefined {
   try {
-    const end = endOf(result, answer);
-    if (end) return end;
-    if (isObservable(result)) return 'observable';
-    return isAsyncGenerator(result) ? 'generator' : undefined;
+    return endOf(result, answer);
   } catch {
     // A getter of the application's own: the work is done, and its result is none of these.
     return undefined;

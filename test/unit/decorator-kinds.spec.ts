@@ -1,5 +1,9 @@
 import 'reflect-metadata';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Duplex, PassThrough, Readable, Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { StreamableFile } from '@nestjs/common';
 import { DistributedLock } from 'nestjs-redis-lock';
 import { EMPTY, Observable, firstValueFrom, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -183,6 +187,68 @@ describe('a promise', () => {
       message: expect.stringMatching(/^Steps\.watch: the method is async and returns an async generator.*async \*/),
     });
     expect(connection.events).toEqual(['enter p', 'leave p failed']);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['a stream', () => Readable.from(['part'])],
+    ['a stream', () => Readable.from(['part']).pipe(new PassThrough())],
+    [
+      'a generator',
+      function* () {
+        yield 'part';
+      },
+    ],
+  ])('of %s is refused, and the error says what to write: it would be read after the release', async (kind, open) => {
+    class Files {
+      @DistributedLock('p')
+      async read() {
+        return open();
+      }
+    }
+    await expect(connection.inject(new Files()).read()).rejects.toMatchObject({
+      code: 'LOCK_CONFIGURATION',
+      message: expect.stringMatching(
+        new RegExp(`^Files\\.read: the method returns ${kind}, which is read after.*new StreamableFile\\(stream\\)`),
+      ),
+    });
+    expect(connection.events).toEqual(['enter p', 'leave p failed']);
+  });
+
+  it('of a stream that was read, of a connection and of a stream to write to ends the lock', async () => {
+    const read = Readable.from(['all of it']);
+    for await (const _ of read);
+    const closed = Readable.from(['all of it']).destroy();
+    const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    for (const result of [read, closed, sink, duplex, response, new Socket()]) {
+      class Files {
+        @DistributedLock('p')
+        async read() {
+          return result;
+        }
+      }
+      connection.events.length = 0;
+      expect(await connection.inject(new Files()).read()).toBe(result);
+      expect(connection.events).toEqual(['enter p', 'leave p worked']);
+    }
+  });
+
+  it('of a StreamableFile holds the lock until the file was read', async () => {
+    class Files {
+      @DistributedLock('p')
+      async read() {
+        return new StreamableFile(Readable.from(['part']));
+      }
+    }
+    const file = await connection.inject(new Files()).read();
+    await settle();
+    expect(connection.events).toEqual(['enter p']);
+    for await (const part of file.getStream()) connection.note(String(part));
+    await settle();
+    expect(connection.events.slice(0, 2)).toEqual(['enter p', 'part']);
+    // Its caller has the result already: a loss is only logged.
+    expect(connection.events.slice(2)).toEqual(['leave p failed']);
   });
 
   it('may throw for properties that it does not have', async () => {

@@ -32,6 +32,12 @@ export default {
       says: ['async and returns an async generator', 'async *'],
     },
     {
+      line: "@DistributedLock('a')",
+      on: "async buy() { return new StreamableFile(Buffer.from('1')).getStream(); }",
+      call: 'shop.buy()',
+      says: ['returns a stream', 'new StreamableFile(stream)'],
+    },
+    {
       line: "locks.using('a', async function* () { yield 1; })",
       says: ['returned an async generator', 'await using lock'],
     },
