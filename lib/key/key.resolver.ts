@@ -28,7 +28,7 @@ export function compileKey(key: unknown, shape: MethodShape | undefined, params?
   const isText = typeof key === 'string';
   if (isText || Array.isArray(key)) {
     const compiled = isText ? compileTemplate(key, parameters, written) : compileTemplates(key, parameters, written);
-    // One lock for all calls, whatever `params` names.
+    // One lock for all calls: no placeholder uses what `params` names.
     if (Array.isArray(params) && params.length > 0 && !String(key).includes('#'))
       throw refusals.unusedParams(params[0] as string);
     return compiled;

@@ -203,7 +203,7 @@ describe('a hold', () => {
     expect(backend.renewed.map(({ name }) => name)).toEqual(renewed);
   });
 
-  it('that is forgotten while a renewal is under way ends with the lease that it had, whatever the reply', async () => {
+  it('that is forgotten while a renewal is under way ends with the lease that it had, with any reply', async () => {
     for (const reply of ['renewed', 'unanswered'] as const) {
       const { clock, backend, client, ...v } = world();
       const renew = backend.onRenew;
