@@ -54,15 +54,21 @@ export const applicationFindings = {
   }),
 
   /** A job or listener that each process calls, with a lock that it waits for. */
-  eachProcessInTurn: (where: string, caller: string, wait: string, key: string): LockFinding => ({
+  eachProcessInTurn: (where: string, caller: string, wait: string, key: string, minHold: string): LockFinding => ({
     code: 'LOCK_DOCTOR_SCHEDULE',
-    message: `${where} is ${caller}, and waits ${wait} for its lock: so each process runs it, one after the other. To run it once, write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: '50s' }), with a minHold shorter than its period.`,
+    message: `${where} is ${caller}, and waits ${wait} for its lock: so each process runs it, one after the other. To run it once, write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: ${minHold} }), with a minHold shorter than the time between two runs.`,
   }),
 
   /** The same without a wait, and without `minHold`. */
-  lateProcess: (where: string, caller: string, key: string): LockFinding => ({
+  lateProcess: (where: string, caller: string, key: string, minHold: string): LockFinding => ({
     code: 'LOCK_DOCTOR_SCHEDULE',
-    message: `${where} is ${caller}, and has no minHold: a process that starts it late finds the lock free after a quick run, and runs it again. Write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: '50s' }), with a minHold shorter than its period.`,
+    message: `${where} is ${caller}, and has no minHold: a process that starts it late finds the lock free after a quick run, and runs it again. Write @DistributedLock({ key: ${key}, onContended: 'skip', minHold: ${minHold} }), with a minHold shorter than the time between two runs.`,
+  }),
+
+  /** A job whose `minHold` is as long as its period, or longer. */
+  skippedRuns: (where: string, period: number, given: number, minHold: string): LockFinding => ({
+    code: 'LOCK_DOCTOR_SCHEDULE',
+    message: `${where} runs every ${period} ms, and minHold keeps its lock for ${given} ms: the runs until then are skipped in all processes. Write a minHold shorter than its period, such as minHold: ${minHold}.`,
   }),
 
   /**

@@ -20,6 +20,9 @@ export const metadataKeys = {
   messageHandlerType: 'microservices:handler_type',
   /** `@Cron`, `@Interval` and `@Timeout` of @nestjs/schedule. */
   scheduledJob: 'SCHEDULER_TYPE',
+  /** `@Interval` and `@Cron`: when they run. */
+  intervalOptions: 'SCHEDULE_INTERVAL_OPTIONS',
+  cronOptions: 'SCHEDULE_CRON_OPTIONS',
   /** `@OnEvent` of @nestjs/event-emitter. */
   eventListener: 'EVENT_LISTENER_METADATA',
   /** `@OnWorkerEvent` and `@OnQueueEvent` of @nestjs/bullmq. */

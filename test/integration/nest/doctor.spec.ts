@@ -297,6 +297,51 @@ describe('the doctor at start, of the application', () => {
     },
   );
 
+  it.each<[written: string, mark: MethodDecorator, minHold: string]>([
+    ['@Interval(100)', Interval(100), '83'],
+    ['@Interval(60_000)', Interval(60_000), "'50s'"],
+    ['@Interval, a day', Interval(86_400_000), "'50s'"],
+    ['@Interval(1)', Interval(1), '…'],
+    ['@Interval without a number', Interval(Number.NaN), '…'],
+    ['@Cron of each second', Cron('* * * * * *'), '833'],
+    ['@Cron of each fifth second', Cron('*/5 * * * * *'), '4166'],
+    ['@Cron of each seventh second', Cron('*/7 * * * * *'), '…'],
+    ['@Cron of some seconds', Cron('1,3 * * * * *'), '…'],
+    ['@Cron of each minute', Cron('* * * * *'), "'50s'"],
+    ['@Cron of some minutes', Cron(' 0 1-5  * * * *'), "'50s'"],
+    ['@Cron of each night', Cron('0 3 * * *'), "'50s'"],
+    ['@Cron at a date', Cron(new Date(0)), '…'],
+    ['@Timeout', Timeout(5), '…'],
+    ['@OnQueueEvent', OnQueueEvent('completed'), '…'],
+  ])('advises a minHold that is shorter than the period: %s', async (_written, mark, minHold) => {
+    const advice = `key: 'a', onContended: 'skip', minHold: ${minHold} }\\)`;
+    const { app, findings } = await start(
+      {},
+      { providers: [job([mark, locked('a')]), job([mark, locked({ key: 'a', wait: 0 })])] },
+    );
+    await using _app = app;
+    expect(findings()).toEqual(Array(2).fill(finding('LOCK_DOCTOR_SCHEDULE', advice)[0]));
+  });
+
+  it.each<[written: string, mark: MethodDecorator, period: number, minHold: string]>([
+    ['@Interval(100)', Interval(100), 100, '83'],
+    ['@Cron of each tenth second', Cron('*/10 * * * * *'), 10_000, '8333'],
+    ['@Cron of each minute', Cron('0 * * * * *'), 60_000, "'50s'"],
+    ['@Cron of each fifth minute', Cron('*/5 * * * *'), 300_000, "'50s'"],
+    ['@Cron of each hour', Cron('30 0 * * * *'), 3_600_000, "'50s'"],
+    ['@Cron of each day', Cron('0 3 * * *'), 86_400_000, "'50s'"],
+  ])('warns of a minHold that skips runs, since it is as long as the period: %s', async (_, mark, period, minHold) => {
+    for (const [given, expected] of [
+      [period - 1, []],
+      [period, finding('LOCK_DOCTOR_SCHEDULE', `Job.run runs every ${period} ms`, `such as minHold: ${minHold}.`)],
+    ] as const) {
+      const skipping = locked({ key: 'a', onContended: 'skip', minHold: given });
+      const { app, findings } = await start({}, { providers: [job([mark, skipping])] });
+      await using _app = app;
+      expect(findings()).toEqual(expected);
+    }
+  });
+
   it.each<[string, MethodDecorator[]]>([
     ['skips, and keeps its lock for some time', [locked({ key: 'a', onContended: 'skip', minHold: '50s' })]],
     ['has permits', [locked({ key: 'a', limit: 3 })]],

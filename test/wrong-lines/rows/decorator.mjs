@@ -57,5 +57,10 @@ export default {
       code: 'LOCK_DOCTOR_SCHEDULE',
       says: ['has no minHold', 'runs it again'],
     },
+    {
+      line: "@Interval(60_000) @DistributedLock({ key: 'a', onContended: 'skip', minHold: '1m' })",
+      code: 'LOCK_DOCTOR_SCHEDULE',
+      says: ['the runs until then are skipped', 'shorter than its period'],
+    },
   ],
 };
