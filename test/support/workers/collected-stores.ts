@@ -35,7 +35,8 @@ const waiting = request('waiting', async () => {
   // It opens the connection for messages.
   locks.push(await other.acquire('a', terms));
 });
-await sleep(100);
+// Connected by then.
+await other.inspect('a');
 await request('giving up', async () => {
   await other.tryAcquire('a', { ...terms, wait: 50 });
 });

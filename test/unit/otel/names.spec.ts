@@ -140,7 +140,7 @@ describe('the label of a lock', () => {
         return id;
       }
     }
-    expect([Shop.name, await labelOf('basket:7'), await labelOf('basket:7:b'), await labelOf('basket:')]).toEqual([
+    expect([Shop.name, await labelOf('basket:7'), await labelOf('basket:7:b'), await labelOf('basket')]).toEqual([
       'Shop',
       'basket:#{id}',
       '*',
