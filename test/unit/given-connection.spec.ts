@@ -180,8 +180,14 @@ describe('a value that ioredis would read as another one', () => {
     ],
     ['keepAlive', [Number.NaN, true], 'a whole number from 0'],
     ['family', [Number.NaN, 'IPv6'], 'a whole number from 0 to 6'],
-    ['host', [7, {}, 'redis://h', 'user:p@h'], 'a plain name'],
-    ['name', [7, 'redis://h'], 'a plain name'],
+    ['host', [7, {}, 'redis://h', 'user:p@h', 'h h'], 'a plain name \\(a URL'],
+    ['host', ['${REDIS_HOST}', '$REDIS_HOST', '{host}', '"h"', "'h'"], 'a plain name \\(without quotes'],
+    [
+      'host',
+      ['h:6379', '127.0.0.1:6379', 'h:', ':6379', '[::1]', '[::1]:6379'],
+      'a name or an address alone .*port: 6379',
+    ],
+    ['name', [7, 'redis://h', '${MASTER}'], 'a plain name'],
     ['path', [7, 'redis://h'], 'the path of a socket'],
     ['keyPrefix', [7, () => 'a'], 'a string'],
     ['username', [7], 'a string'],
@@ -210,6 +216,18 @@ describe('a value that ioredis would read as another one', () => {
     expect(refusalOf({ redis: { host, ...rest, connectTimeout: '500', family: '4' } })).toBe('accepted');
   });
 
+  it.each(['localhost', '127.0.0.1', '::1', '::', 'fe80::1%eth0', 'redis_1.svc.local.', 'bücher.example'])(
+    'is none of these: the host %s',
+    (host) => {
+      expect(refusalOf({ redis: { host, port: 1 } })).toBe('accepted');
+      expect(refusalOf({ redis: { sentinels: [{ host }], name: 'main' } })).toBe('accepted');
+    },
+  );
+
+  it.each(['redis://[::1]:6379', 'redis://${REDIS_HOST}:6379'])('in a URL is judged by what it means: %s', (url) => {
+    expect(refusalOf({ redis: url })).toMatch(url.includes('$') ? /^redis\.host: .* placeholder/ : /^accepted$/);
+  });
+
   it('is a database of a cluster, which has one', () => {
     const withDb = (db: unknown): object => ({ cluster: { nodes: [7000], options: { redisOptions: { db } } } });
     expect(refusalOf(withDb(1))).toContain('cluster.options.redisOptions.db: a cluster has one database');
@@ -223,6 +241,7 @@ describe('a value that ioredis would read as another one', () => {
     ['an entry without its host', [{ host: undefined, port: 26_379 }]],
     ['an entry with a foreign option', [{ host: 'h', url: 'redis://h' }]],
     ['an entry with a URL in place of its host', [{ host: 'redis://:p@h' }]],
+    ['an entry with a port in its host', [{ host: 'h:26379' }]],
     ['an entry with a wrong port', [{ host: 'h', port: Number.NaN }]],
   ])('is a list of sentinels with %s', (_what, sentinels) => {
     expect(refusalOf({ redis: { sentinels, name: 'main' } })).toContain(

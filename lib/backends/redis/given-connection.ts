@@ -13,10 +13,17 @@ type Check = (value: unknown) => string | undefined;
 const any: Check = () => undefined;
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'a string');
 /** Messages show hosts and names. A URL in their place may have a password. */
-const plain: Check = (value) =>
-  typeof value === 'string' && !/[/@\s]/.test(value)
-    ? undefined
-    : 'a plain name (a URL stands in place of the options)';
+const plain: Check = (value) => {
+  if (typeof value !== 'string' || /[/@\s]/.test(value)) return 'a plain name (a URL stands in place of the options)';
+  if (!/[${}"'`]/.test(value)) return undefined;
+  return 'a plain name (without quotes, and without a placeholder such as ${NAME} for a variable, which nothing fills in)';
+};
+/** An address of IPv6 has at least two colons. */
+const host: Check = (value) =>
+  plain(value) ??
+  (/^[^:]*:[^:]*$|[[\]]/.test(value as string)
+    ? 'a name or an address alone (its port stands beside it, as port: 6379, and an address of IPv6 has no brackets)'
+    : undefined);
 const file: Check = (value) =>
   typeof value === 'string' && !/:\/\/|@/.test(value) ? undefined : 'the path of a socket';
 /** Digits in a string are a number to ioredis. */
@@ -60,7 +67,7 @@ const checks = {
   failoverDetector: any,
   family: whole(0, 6),
   himportFieldsets: any,
-  host: plain,
+  host,
   keepAlive: time,
   keyPrefix: text,
   lazyConnect: any,

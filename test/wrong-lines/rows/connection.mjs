@@ -24,6 +24,14 @@ export default {
       line: "RedisLockModule.forRoot({ redis: { host: 'redis://:secret@10.0.0.5' } })",
       says: ['redis.host', 'a URL stands in place of the options'],
     },
+    {
+      line: "RedisLockModule.forRoot({ redis: { host: 'localhost:6379' } })",
+      says: ['redis.host', 'its port stands beside it, as port: 6379'],
+    },
+    {
+      line: "RedisLockModule.forRoot({ redis: { host: '${REDIS_HOST}' } })",
+      says: ['redis.host', 'which nothing fills in'],
+    },
     { line: 'RedisLockModule.forRoot({ redis: { db: NaN } })', says: ['redis.db: NaN given, a whole number from 0'] },
     {
       line: "RedisLockModule.forRoot({ redis: { port: '' } })",
