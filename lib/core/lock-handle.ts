@@ -5,7 +5,7 @@ import { type Lock, pictureOf } from './lock.js';
 import { least } from './defaults.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import type { LockLostError } from '../errors/lock-errors.js';
-import { lostError } from './refusals.js';
+import { inputRefusals, lostError } from './refusals.js';
 
 /** What a handle needs from its client. */
 export interface HandleHost {
@@ -81,18 +81,19 @@ export class LockHandle implements Lock {
   }
 
   assertHeld(): void {
-    if (this.isHeld) return;
+    if (attached(this, LockHandle, 'assertHeld').isHeld) return;
     throw fromCaller(this.lost ?? lostError(this.key, this.#ended, this.#hold.caller), LockHandle.prototype.assertHeld);
   }
 
   async renew(lease?: Duration): Promise<void> {
+    attached(this, LockHandle, 'renew');
     const milliseconds = leaseOf(lease);
     this.assertHeld();
     await this.#host.renew([this.#hold], milliseconds);
   }
 
   async export(lease?: Duration): Promise<string> {
-    return this.#host.export([this], leaseOf(lease));
+    return attached(this, LockHandle, 'export').#host.export([this], leaseOf(lease));
   }
 
   /** The hold was handed over: there is nothing to release. */
@@ -102,6 +103,7 @@ export class LockHandle implements Lock {
   }
 
   release(): Promise<void> {
+    attached(this, LockHandle, 'release');
     this.#released ??= this.#host.leave(this.#hold, this);
     return this.#released;
   }
@@ -117,6 +119,15 @@ export class LockHandle implements Lock {
   [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
     return `Lock ${inspect(pictureOf(this), options)}`;
   }
+}
+
+/**
+ * `const { release } = lock` and `.finally(lock.release)` call it without its lock, which stays held.
+ * @throws LockConfigurationError unless `lock` is one
+ */
+export function attached<T extends Lock>(lock: T | undefined, type: new (...given: never) => T, method: string): T {
+  if (lock instanceof type) return lock;
+  throw inputRefusals.detached(method);
 }
 
 /** @throws LockConfigurationError */

@@ -2,7 +2,7 @@ import { type Inspect, inspectCustom } from './describe.js';
 import type { Duration } from './duration.js';
 import { type Hold, makeExact } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
-import { LockHandle, leaseOf } from './lock-handle.js';
+import { LockHandle, attached, leaseOf } from './lock-handle.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 
 /** What a lock of several names needs from its client. */
@@ -72,10 +72,11 @@ export class MultiLock implements Lock {
   }
 
   assertHeld(): void {
-    for (const part of this.parts) part.assertHeld();
+    for (const part of attached(this, MultiLock, 'assertHeld').parts) part.assertHeld();
   }
 
   async renew(lease?: Duration): Promise<void> {
+    attached(this, MultiLock, 'renew');
     const milliseconds = leaseOf(lease);
     this.assertHeld();
     await this.#host.renew(
@@ -85,10 +86,11 @@ export class MultiLock implements Lock {
   }
 
   async export(lease?: Duration): Promise<string> {
-    return this.#host.export(this.parts, leaseOf(lease));
+    return attached(this, MultiLock, 'export').#host.export(this.parts, leaseOf(lease));
   }
 
   release(): Promise<void> {
+    attached(this, MultiLock, 'release');
     this.#released ??= giveBack(this.parts);
     return this.#released;
   }

@@ -360,6 +360,12 @@ export const inputRefusals = {
   noText: (option: string, given: unknown, longest: number) =>
     wrong(`${option}: ${describe(given)} given, a text of 1 to ${longest} characters expected.`),
 
+  /** `const { release } = lock`, or `lock.release` as a callback. The lock is still held. */
+  detached: (method: string) =>
+    wrong(
+      `${method} was called without its lock, so nothing was done. Write lock.${method}(), and () => lock.${method}() where a function is expected.`,
+    ),
+
   /** An AbortController, or a signal of another library. */
   noSignal: (given: unknown) => wrong(`signal: ${describe(given)} given, an AbortSignal expected.`),
 } as const;

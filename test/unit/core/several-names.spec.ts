@@ -24,6 +24,32 @@ async function handOver(v: ReturnType<typeof beside>, name: string, token?: numb
   await settled();
 }
 
+describe('a method of a lock', () => {
+  it.each([[['a']], [['a', 'b']]])(
+    'that is called without its lock says how to call it, and does nothing: %j',
+    async (names) => {
+      const v = beside();
+      const lock = await v.acquireAll(names);
+      for (const method of ['release', 'renew', 'export', 'assertHeld'] as const) {
+        const detached = { [method]: lock[method] }[method] as () => unknown;
+        const called = async (self: unknown): Promise<unknown> => detached.call(self as never);
+        for (const self of [undefined, null, {}, v]) {
+          await expect(called(self)).rejects.toMatchObject({
+            code: 'LOCK_CONFIGURATION',
+            message: expect.stringContaining(
+              `${method} was called without its lock, so nothing was done. Write lock.${method}()`,
+            ),
+          });
+        }
+      }
+      expect(lock.isHeld).toBe(true);
+      expect(v.backend.released).toEqual([]);
+      await lock.release();
+      expect(v.backend.released).toHaveLength(names.length);
+    },
+  );
+});
+
 describe('several names that are free', () => {
   it('are requested in one turn, each once, in one order, and released in one turn', async () => {
     const v = beside();

@@ -34,6 +34,10 @@ export default {
     { line: "@DistributedLock({ resource: 'a' })", says: ["no option 'resource'", 'Write key.'] },
     { line: "locks.using('a', { wait: '5s' })", says: ['in place of the function', 'using(key, () => …)'] },
     { line: "locks.acquire('a', '5s')", says: ['options: a string given, an object expected'] },
+    {
+      line: "const { release } = await locks.acquire('a'); await release();",
+      says: ['release was called without its lock', 'Write lock.release()'],
+    },
     { line: 'locks.acquire(undefined)', says: ['key: undefined given', 'a lock name is a string'] },
     {
       line: "locks.acquire('a', { lease: '1s', minHold: '5s' })",
