@@ -73,8 +73,9 @@ export class QuorumBackend implements LockBackend {
     assertIndependent(nodes);
     this.restartGuard = restartGuard;
     const clock = (this.clock = nodes[0]!.clock ?? systemClock);
+    const nodeTimeout = Math.max(...nodes.map((node) => node.commandTimeout));
     // A request and, behind it, the round for the token.
-    this.commandTimeout = 2 * Math.max(...nodes.map((node) => node.commandTimeout));
+    this.commandTimeout = 2 * nodeTimeout;
     this.poll = Math.max(...nodes.map((node) => node.poll));
     this.claimWindow = Math.max(...nodes.map((node) => node.claimWindow));
     this.rules = {
@@ -85,7 +86,7 @@ export class QuorumBackend implements LockBackend {
       majority: majorityOf(nodes.length),
       poll: this.poll,
       claimWindow: this.claimWindow,
-      lateVotes: this.commandTimeout / 2,
+      nodeTimeout,
       now: () => clock.now(),
       timer: (delay, fn) => clock.timer(delay, fn),
       random,

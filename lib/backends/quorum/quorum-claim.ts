@@ -2,6 +2,7 @@ import type { AcquireReply, AcquireRequest, ReleaseReply } from '../../core/lock
 import { Alarm } from './alarm.js';
 import type { ClaimTerms } from '../../core/claim.js';
 import { nodeClaimId, NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
+import type { LockError } from '../../errors/lock-errors.js';
 import { notReached, releaseOutcome } from './quorum-answers.js';
 import { quorumRefusals } from './quorum.messages.js';
 import type { QuorumRules } from './quorum-rules.js';
@@ -48,6 +49,8 @@ export class QuorumClaim implements NodeClaimOwner {
   /** How often votes were given back for lack of a majority. */
   private attempts = 0;
   private renewedIds = 0;
+  /** Of the open question, when it asks for longer than its first requests take. */
+  private stopLimit: (() => void) | undefined;
   private readonly alarm: Alarm<'stragglers' | 'patience' | 'repetition' | 'confirmation'>;
 
   constructor(
@@ -195,6 +198,9 @@ export class QuorumClaim implements NodeClaimOwner {
       // Votes were lost on the way, or their nodes went silent.
       this.phase = 'open';
       this.changed();
+      if (!this.question) return;
+      const failed = nodeClaims.find((nodeClaim) => !supporters.includes(nodeClaim));
+      this.limit(() => this.unreachable(failed && quorumRefusals.notConfirmed(this.request.name, failed.node.label)));
     };
     for (const nodeClaim of nodeClaims) {
       void nodeClaim.confirm(token, lease, reserve).then(() => {
@@ -208,7 +214,7 @@ export class QuorumClaim implements NodeClaimOwner {
     const { name, id: claim } = request;
     if (this.grant?.fencingToken !== fencingToken) {
       const members = new Set(count.votes.map(({ vote }) => vote!));
-      this.grant = { fencingToken, members, lateVotesUntil: rules.now() + rules.lateVotes };
+      this.grant = { fencingToken, members, lateVotesUntil: rules.now() + rules.nodeTimeout };
     }
     this.phase = 'held';
     // Before votes are counted anew: one of these may have expired since.
@@ -254,8 +260,15 @@ export class QuorumClaim implements NodeClaimOwner {
   /** One try: a claim with votes but no majority may have split them with others that have none either. */
   private contended(count: VoteCount): void {
     const { nodeClaims, rules } = this;
-    if (this.attempts < mostRepetitions && nodeClaims.some(({ vote }) => vote)) {
+    const { rest, holder } = count;
+    const refuse = (): void => {
+      const question = this.settle();
+      this.release().catch(() => undefined);
+      question?.resolve({ status: 'contended', rest, holder });
+    };
+    if (this.attempts < mostRepetitions && this.timeToAsk > 0 && nodeClaims.some(({ vote }) => vote)) {
       this.phase = 'pausing';
+      this.limit(refuse);
       this.giveVotesBack();
       this.alarm.set('repetition', retryDelay * this.attempts * rules.random(), () => {
         this.phase = 'open';
@@ -263,18 +276,32 @@ export class QuorumClaim implements NodeClaimOwner {
       });
       return;
     }
-    const question = this.settle();
-    this.release().catch(() => undefined);
-    question?.resolve({ status: 'contended', rest: count.rest, holder: count.holder });
+    refuse();
   }
 
-  private unreachable(): void {
+  private unreachable(reason?: LockError): void {
     const { request, nodeClaims, rules } = this;
-    const error = notReached(request.name, nodeClaims, rules.majority);
+    const error = reason ?? notReached(request.name, nodeClaims, rules.majority);
     const question = this.settle();
     // A claim that waits already keeps waiting.
     if (question && !request.again) this.release().catch(() => undefined);
     question?.reject(error);
+  }
+
+  /** Milliseconds that are left for requests: the last `nodeTimeout` of a call is for the token round. */
+  private get timeToAsk(): number {
+    return this.request.giveUpAt + this.rules.nodeTimeout - this.rules.now();
+  }
+
+  /** The first requests and their token round end in time by themselves; what comes behind them needs a limit. */
+  private limit(end: () => void): void {
+    const { timeToAsk } = this;
+    this.stopLimit?.();
+    if (timeToAsk <= 0) return end();
+    if (timeToAsk === Number.POSITIVE_INFINITY) return;
+    this.stopLimit = this.rules.timer(timeToAsk, () => {
+      if (this.phase !== 'writing') end();
+    });
   }
 
   /** Asks again at the end of the queues, under new ids: a vote that was given back is never requested again under its old id. */
@@ -294,6 +321,7 @@ export class QuorumClaim implements NodeClaimOwner {
   private settle(): Question | undefined {
     const { question } = this;
     this.question = undefined;
+    this.stopLimit?.();
     return question;
   }
 }

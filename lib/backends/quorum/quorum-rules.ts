@@ -9,8 +9,8 @@ export interface QuorumRules {
   /** ms */
   readonly poll: number;
   readonly claimWindow: number;
-  /** ms after an election in which votes count that were on their way */
-  readonly lateVotes: number;
+  /** Longest time in ms that a node's reply takes. Votes that come so late after an election were on their way, and count. */
+  readonly nodeTimeout: number;
   now(): number;
   timer(delay: number, fn: () => void): () => void;
   /** From 0 to 1. */

@@ -50,7 +50,10 @@ export const quorumRefusals = {
       { key },
     ),
 
-  /** A node went silent between its vote and the round of the token. One of the reasons in `error.votes`. */
+  /**
+   * A node went silent, or lost its vote, between the vote and the round of the token. One of the reasons in `error.votes`, or the whole error when
+   * no time is left for another round.
+   */
   notConfirmed: (key: string, node: string) =>
     new LockUnavailableError(`Lock ${printable(key)}: ${node} did not confirm its vote. Check that node.`, {
       key,

@@ -162,3 +162,46 @@ describe('a node whose reply is under way', () => {
     await (await clock.until(waiting)).release();
   });
 });
+
+describe('a single try whose votes are gone before the token round', () => {
+  /** The first two nodes answer after 180 ms; the second has the largest token, so that the first has to confirm it. */
+  const slowTry = async (third: Partial<FaultyNode>): Promise<QuorumClient> => {
+    quorum = new VirtualQuorum(3);
+    runAhead(quorum.servers[1]!, 5_000_000);
+    const client = await quorum.join();
+    for (const node of client.nodes) [node.distance, node.wayBack] = [90, 90];
+    Object.assign(client.nodes[2]!, third);
+    return client;
+  };
+
+  const rejected = async (client: QuorumClient): Promise<unknown> => {
+    const error = await quorum.clock.until(
+      client.acquire(name, { wait: 0, lease: '10s' }).catch((reason: unknown) => reason),
+    );
+    // A request and, behind it, the round for the token.
+    expect(quorum.clock.now()).toBeLessThanOrEqual(400);
+    return error;
+  };
+
+  it('rejects within twice nodeTimeout, although the server that lost its vote is asked again', async () => {
+    const client = await slowTry({ fault: 'dead' });
+    quorum.clock.timer(200, () => quorum.servers[0]!.faults.lose(name));
+    expect(await rejected(client)).toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: `Lock '${name}': node-1 did not confirm its vote. Check that node.`,
+    });
+    await expectNothingLeft(client);
+  });
+
+  it('rejects within twice nodeTimeout, although another server has voted in that time', async () => {
+    const client = await slowTry({ distance: 90, wayBack: 105 });
+    client.nodes[0]!.before = (kind) => {
+      if (kind === 'renew') Object.assign(client.nodes[0]!, { fault: 'mute', distance: 0, wayBack: 0 });
+    };
+    expect(await rejected(client)).toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: `Lock '${name}': node-1 did not confirm its vote. Check that node.`,
+    });
+    await expectNothingLeft(client);
+  });
+});

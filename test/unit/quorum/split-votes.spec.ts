@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type QuorumClient, VirtualQuorum } from './virtual-quorum.js';
+import { type QuorumClient, runAhead, VirtualQuorum } from './virtual-quorum.js';
 
 let quorum: VirtualQuorum;
 
@@ -69,6 +69,45 @@ describe.each([
     );
     expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
     expect(quorum.clock.now()).toBeLessThan(count * 100);
+  });
+});
+
+describe('single tries over slow links', () => {
+  it.each([60, 80, 95])(
+    'settle within twice nodeTimeout when they split the votes, as contended: %i ms each way',
+    async (way) => {
+      const clients = await rivals(3, 3, dice);
+      for (const { nodes } of clients)
+        for (const node of nodes) [node.distance, node.wayBack] = [node.distance + way, way];
+      const results = await quorum.clock.until(
+        Promise.allSettled(clients.map((client) => client.acquire('job', { wait: 0 }))),
+      );
+      expect(quorum.clock.now()).toBeLessThanOrEqual(400);
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'LOCK_CONTENDED' });
+        else await quorum.clock.until(result.value.release());
+      }
+      await quorum.clock.advance(400);
+      expect(quorum.holders('job')).toEqual([undefined, undefined, undefined]);
+    },
+  );
+
+  it('get the lock when they repeat, also if the token round ends after the time for requests', async () => {
+    quorum = new VirtualQuorum(3);
+    quorum.servers.forEach((server, position) => {
+      runAhead(server, position * 5_000_000);
+    });
+    const [holder, other] = [await quorum.join(), await quorum.join()];
+    holder.nodes[0]!.fault = 'dead';
+    for (const node of other.nodes) [node.distance, node.wayBack] = [40, 40];
+    const held = await quorum.clock.until(holder.acquire('job', { wait: 0 }));
+    const trying = other.acquire('job', { wait: 0 });
+    await quorum.clock.advance(60);
+    await quorum.clock.until(held.release());
+    const lock = await quorum.clock.until(trying);
+    expect(quorum.clock.now()).toBeGreaterThan(200);
+    expect(quorum.clock.now()).toBeLessThanOrEqual(400);
+    await quorum.clock.until(lock.release());
   });
 });
 

@@ -175,4 +175,22 @@ export const known: Record<string, Drawn> = {
       { at: 751, server: 0, what: 'slow', process: 0, by: 601, lasts: 250 },
     ],
   }),
+  'a single try splits the votes of slow servers with others, again and again': drawn(
+    {
+      calls: [
+        call({ at: 1_000, wait: 0, lease: 100 }),
+        call({ at: 1_000, process: 1, wait: 0, lease: 500 }),
+        call({ wait: 0, lease: 100 }),
+        call({ at: 1_241, crowd: 3, lease: 100, work: 20 }),
+      ],
+      faults: [
+        { at: 0, server: 0, what: 'slow', process: 1, by: 200, lasts: 6_000 },
+        { at: 255, server: 1, what: 'half-open', process: 1, lasts: 1_200 },
+      ],
+    },
+    1_000,
+    atOnce,
+    [atOnce, atOnce],
+    6,
+  ),
 };
