@@ -119,7 +119,8 @@ export class CommandConnection {
   async whenUsable(deadline: number, key?: string): Promise<void> {
     const end = Math.min(deadline, (this.silentSince ?? performance.now()) + this.commandTimeout);
     const rest = end - performance.now();
-    if (!this.usable && !this.closed && rest > 0) {
+    // A server that has just refused is not asked again so soon.
+    if (!this.usable && !this.closed && !this.stopPause && rest > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, rest);
         this.waiters.push(() => {
@@ -265,6 +266,7 @@ export class CommandConnection {
 
   private wentDown(): void {
     clearTimeout(this.stopPause);
+    this.stopPause = undefined;
     this.usable = false;
     // The next connection may lead to another server with another clock.
     this.serverClock.forget();

@@ -107,6 +107,25 @@ describe('createLockClient', () => {
     await lock.release();
   });
 
+  it('says with the first call why Redis refuses its database, and has locks when Redis allows it', async () => {
+    const server = await startRedis();
+    ends.push(() => server.stop());
+    const admin = new Redis(server.url);
+    ends.push(() => admin.quit());
+    await admin.acl('SETUSER', 'narrow', 'on', '>p', 'allkeys', 'allchannels', '+@all', '-select');
+    const { host, port } = server;
+    const locks = client({ redis: { host, port, username: 'narrow', password: 'p', db: 1 } });
+    const first = await locks.acquire('a', { wait: 0 }).catch((error: Error) => error);
+    expect(first).toMatchObject({ message: expect.stringContaining('refuses the database 1: NOPERM') });
+    await expect(locks.connect()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    await admin.acl('SETUSER', 'narrow', '+select');
+    // Its next connection asks again.
+    await admin.client('KILL', 'USER', 'narrow');
+    let lock;
+    while (!lock) lock = await locks.acquire('a').catch(() => undefined);
+    await lock.release();
+  });
+
   it('rejects connect() again while Redis is away, and resolves it when Redis is back', async () => {
     const port = await freePort();
     const locks = client({ redis: { port, host: '127.0.0.1' }, commandTimeout: 200 });
