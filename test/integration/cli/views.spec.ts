@@ -45,7 +45,8 @@ async function queue(
   options: LockOptions = {},
 ): Promise<{ lock: Promise<Lock> }> {
   const before = (await locks.inspect(name)).waiters.length;
-  const lock = locks.acquire(name, options);
+  // Longer than any number of programs takes on a busy machine.
+  const lock = locks.acquire(name, { wait: Infinity, ...options });
   lock.catch(() => undefined);
   while ((await locks.inspect(name)).waiters.length === before);
   return { lock };
