@@ -3,7 +3,7 @@ import type { LockIncident } from '../../lib/core/activity-record.js';
 import type { ConsoleView, Overview } from '../../lib/console/answers.js';
 import { overviewOf as overviewOfPicture, pictureOf } from '../../lib/console/overview.js';
 import { redacted } from '../../lib/console/redaction.js';
-import { isFromOwnPage } from '../../lib/console/same-origin.js';
+import { isFromElsewhere, isFromOwnPage } from '../../lib/console/same-origin.js';
 import { SharedQuestion } from '../../lib/console/shared-question.js';
 import { Turns } from '../../lib/core/turns.js';
 import type { SeenProcess } from '../../lib/operators/wait-graph.js';
@@ -176,6 +176,15 @@ describe('the work of one question for all', () => {
   });
 });
 
+it.each([
+  [false, { origin: 'http://ops.example:3000' }],
+  [true, { origin: 'http://ops.example' }],
+  [true, { origin: 'https://evil.example' }],
+  [false, {}],
+])('a request without Sec-Fetch-Site is from elsewhere: %p for %j', (expected, headers) => {
+  expect(isFromElsewhere({ host: 'ops.example:3000', ...headers })).toBe(expected);
+});
+
 describe('a request of the own page', () => {
   const own = {
     'content-type': 'application/json',
@@ -190,6 +199,7 @@ describe('a request of the own page', () => {
     [true, { 'sec-fetch-site': undefined, origin: 'https://ops.example' }],
     [false, { 'sec-fetch-site': undefined, origin: 'https://ops.example.evil' }],
     [false, { 'sec-fetch-site': undefined, origin: 'not an origin' }],
+    [false, { 'sec-fetch-site': undefined, host: undefined }],
     [false, { 'sec-fetch-site': 'none' }],
     [false, { 'sec-fetch-site': 'cross-site', origin: 'https://ops.example' }],
     [false, { 'content-type': 'application/jsonp' }],

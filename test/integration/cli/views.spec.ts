@@ -181,6 +181,28 @@ describe('watch', () => {
     expect(watching.errors).toMatch(/nestjs-redis-lock: Redis answers again\.\n$/);
   });
 
+  it('ends at a name that is no lock as it begins, and goes on past one that was written in the meantime', async () => {
+    const key = `${prefix}{report}`;
+    const admin = new Redis(server.url);
+    try {
+      await admin.set(key, 'foreign');
+      const args = ['watch', 'report', '--json', '--every', '100ms', '--prefix', prefix];
+      expect((await cli(args, { redis: server.url })).code).toBe(78);
+      await admin.del(key);
+      await using watching = new CliProcess(args, { redis: server.url });
+      await watching.says(/"holders":\[\]/);
+      await admin.set(key, 'foreign');
+      while (!watching.errors.includes('watch tries again.')) await new Promise(setImmediate);
+      await admin.del(key);
+      await member().acquire('report', { label: 'again' });
+      await watching.says(/"label":"again"/);
+      watching.send('SIGINT');
+      expect(await watching.exited).toBe(0);
+    } finally {
+      await admin.quit();
+    }
+  });
+
   it('calls no lock free because it is not among the first names, and says that there are more', async () => {
     const a = member();
     await a.acquire('kept');

@@ -5,6 +5,7 @@ import { Test } from '@nestjs/testing';
 import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { Budget } from '../../../lib/console/budget.js';
+import { ConsoleReader } from '../../../lib/console/console.reader.js';
 import type { FindAnswer, ListAnswer, ProcessAnswer } from '../../../lib/console/answers.js';
 import { adapters } from '../transports/http-servers.js';
 import { startRedis } from '../../support/redis-server.js';
@@ -123,6 +124,8 @@ describe('a look at a process', () => {
     expect((await opened.get(`/api/process?id=${host}:0`)).status).toBe(404);
     const [{ holds, waits }] = processes as [ProcessAnswer['processes'][number]];
     expect(holds[0]).toMatchObject({ key: inner, label: 'holder', callers: 1 });
+    // Once each, although a caller tells of the one for which it waits.
+    expect(holds).toHaveLength(3);
     expect(holds.slice(1).map(({ key }) => key)).toEqual(expect.arrayContaining([idle, outer]));
     expect(waits).toMatchObject([{ key: inner, callers: 1, holder: { label: 'holder' }, inside: [{ key: outer }] }]);
   });
@@ -203,6 +206,10 @@ describe.each(adapters)('what people may ask on %s', (_, adapter) => {
     expect([again[0] === one, again[1] === other]).toEqual([true, true]);
     take.mockReturnValue(false);
     expect(await status(agents[0]!, url + unique())).toBe(429);
+    // Redis is not asked for it.
+    const looked = jest.spyOn(ConsoleReader.prototype, 'hasLooked').mockReturnValue(true);
+    expect(await status(agents[0]!, url + unique())).toBe(200);
+    looked.mockRestore();
     expect(await status(agents[0]!, `${await app.getUrl()}/locks/api/find?text=a`)).toBe(429);
     for (const agent of agents) agent.destroy();
   });
