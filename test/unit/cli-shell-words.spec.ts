@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { RedisLockClient } from '../../lib/client/redis-lock.client.js';
 import type { Arguments } from '../../lib/cli/arguments.js';
+import { filterOf, look } from '../../lib/cli/list.js';
 import { inShellWords } from '../../lib/cli/shell-words.js';
 
 const given = (options: Arguments['options'] = {}, urls: string[] = []): Arguments => ({
@@ -41,4 +43,18 @@ describe('a message of the library on the command line', () => {
     expect(inShellWords('redis: wrong', given({}, ['redis://h']))).toBe('--url: wrong');
     expect(inShellWords('redis: wrong', given({ 'url-file': 'urls' }))).toBe('--url-file: wrong');
   });
+});
+
+it.each([
+  [['a', 'b'], false],
+  [['a', 'b', 'c'], true],
+])('a look at %j with the limit 2 counts no name twice that it knows: there are more is %p', async (names, more) => {
+  const locks = {
+    list: async function* () {
+      yield* names;
+    },
+    inspect: async (key: string) => ({ key, kind: 'exclusive', holders: [], waiters: [] }),
+  } as unknown as RedisLockClient;
+  for (const known of [new Set<string>(), new Set(['a', 'b'])])
+    expect((await look(locks, filterOf(given({ limit: '2' })), known)).more).toBe(more);
 });
