@@ -5,7 +5,7 @@
  */
 const PLAIN = '^lib/(core|errors|diagnostics|key)/';
 /** What the engine takes from Node: below all rooms. */
-const platform = '^lib/platform\\.ts$';
+const platform = '^lib/diagnostics/platform\\.ts$';
 const npm = (name) => `(^|node_modules/)${name}(/|$)`;
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -95,7 +95,7 @@ module.exports = {
 
     error(
       'node-behind-the-platform',
-      'The simulator in the documents runs these rooms in a browser, with another file in place of lib/platform.ts.',
+      'The simulator in the documents runs these rooms in a browser, with another file in place of lib/diagnostics/platform.ts.',
       { path: '^lib/((core|diagnostics|errors|backends/memory)/|testing/virtual-clock\\.ts$)' },
       { dependencyTypes: ['core'] },
     ),

@@ -19,9 +19,9 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^nestjs-redis-lock/backend$': '<rootDir>/conformance/index.ts',
     '^nestjs-redis-lock/client$': '<rootDir>/lib/client/index.ts',
     '^nestjs-redis-lock/console$': '<rootDir>/lib/console/index.ts',
-    '^nestjs-redis-lock/otel$': '<rootDir>/lib/otel/index.ts',
-    '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/prometheus/index.ts',
-    '^nestjs-redis-lock/terminus$': '<rootDir>/lib/terminus/index.ts',
+    '^nestjs-redis-lock/otel$': '<rootDir>/lib/telemetry/otel/index.ts',
+    '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/telemetry/prometheus/index.ts',
+    '^nestjs-redis-lock/terminus$': '<rootDir>/lib/telemetry/terminus/index.ts',
   },
   // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).
   transform: { '^.+\\.ts$': '<rootDir>/test/support/typescript.mjs' },

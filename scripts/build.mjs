@@ -19,10 +19,10 @@ export const ENTRIES = {
   testing: 'lib/testing/index',
   backend: 'conformance/index',
   console: 'lib/console/index',
-  otel: 'lib/otel/index',
+  otel: 'lib/telemetry/otel/index',
   client: 'lib/client/index',
-  prometheus: 'lib/prometheus/index',
-  terminus: 'lib/terminus/index',
+  prometheus: 'lib/telemetry/prometheus/index',
+  terminus: 'lib/telemetry/terminus/index',
 };
 
 /** What worker threads run: JavaScript that no file imports, beside the file that starts the thread. */

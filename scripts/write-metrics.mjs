@@ -1,5 +1,5 @@
 /**
- * Writes the table of metrics into docs/operate/observability.md, from the list of the library (lib/metrics/instruments.ts).
+ * Writes the table of metrics into docs/operate/observability.md, from the list of the library (lib/telemetry/metrics/instruments.ts).
  *
  *   npm run docs:metrics                     builds where needed, and writes the table
  *   node scripts/write-metrics.mjs --check   exits 1 when the table is stale
@@ -21,7 +21,7 @@ const { instruments } = await built('metrics/instruments.js');
 const { labelOf, metricNameOf } = await built('prometheus/prometheus-names.js');
 
 const types = { histogram: 'histogram', counter: 'counter', updowncounter: 'gauge', gauge: 'gauge' };
-/** @type {import('../lib/metrics/instruments.js').LockInstrument[]} */
+/** @type {import('../lib/telemetry/metrics/instruments.js').LockInstrument[]} */
 const all = Object.values(instruments);
 const rows = all.map((instrument) => {
   const labels = instrument.attributes.map(labelOf);

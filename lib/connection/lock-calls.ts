@@ -1,7 +1,7 @@
 import { type Inspect, inspectCustom } from '../core/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, type NameIn, assertLockKey, assertLockName, assertWrittenName } from '../core/lock-key.js';
-import type { LockSite } from '../nesting/lock-site.js';
+import type { LockSite } from '../core/lock-site.js';
 import type { Election } from '../leader/leadership.js';
 import { type LockViews, readForceRelease } from '../core/lock-views.js';
 import type { Lock } from '../core/lock.js';
@@ -14,10 +14,10 @@ import {
   resolveOptions,
 } from '../core/options.js';
 import { readTicket } from '../core/ticket.js';
-import { CallSite } from '../nesting/lock-site.js';
+import { CallSite } from '../core/lock-site.js';
 import { isContention } from '../errors/lock-errors.js';
-import { aroundPromise } from '../around/around-promise.js';
-import { lazyKind } from '../around/lazy-result.js';
+import { aroundPromise } from './around-promise.js';
+import { lazyKind } from './lazy-result.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import { atPlace, located } from '../errors/configuration.js';
 import { LockConnection } from './lock.connection.js';

@@ -1,8 +1,8 @@
 import { Inject } from '@nestjs/common';
 import type { InjectionToken } from '@nestjs/common';
 import { located } from '../errors/configuration.js';
-import { type StandardContext, describeMethod, refuseUncalled } from '../nest/decorated-method.js';
-import { placeRefusals as refusals } from '../nest/decorator.messages.js';
+import { type StandardContext, describeMethod, refuseUncalled } from '../nest/base/decorated-method.js';
+import { placeRefusals as refusals } from '../nest/base/decorator.messages.js';
 import { defaultConnection } from './connection.options.js';
 import { LockConnection } from './lock.connection.js';
 import { RedisLockService } from './redis-lock.service.js';

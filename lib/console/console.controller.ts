@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Controller, Get, Inject, Post, Req, Res, type Type, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { metadataKeys } from '../nest/metadata-keys.js';
+import { metadataKeys } from '../nest/base/metadata-keys.js';
 import { consoleRefusals as refusals } from './console.messages.js';
 import type { LockConsoleDecorators, ResolvedConsoleOptions } from './console.options.js';
 import { LockConsole, type ConsoleRequest, type ConsoleReply } from './lock-console.js';

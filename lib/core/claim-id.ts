@@ -1,4 +1,4 @@
-import { processIs, randomText } from '../platform.js';
+import { processIs, randomText } from '../diagnostics/platform.js';
 import { callerOf } from './describe.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */

@@ -1,4 +1,4 @@
-import { setImmediate } from '../platform.js';
+import { setImmediate } from '../diagnostics/platform.js';
 import type { Hold } from './hold.js';
 import type { LockLog } from './lock-log.js';
 import { handleLines, holdsNamed } from './refusals.js';

@@ -1,5 +1,5 @@
 import type { LockLostReason } from '../errors/lock-errors.js';
-import { randomText } from '../platform.js';
+import { randomText } from '../diagnostics/platform.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import { exclusive, type LockBackend } from './lock-backend.js';

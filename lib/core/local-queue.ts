@@ -1,6 +1,6 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { LockError, LockHolder } from '../errors/lock-errors.js';
-import { setImmediate } from '../platform.js';
+import { setImmediate } from '../diagnostics/platform.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import { originOf, strangerOf, traceSuffix } from './claim-id.js';

@@ -28,7 +28,7 @@ import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
 import { OptionalWorker, type StartRenewalWorker } from './renewal-worker.js';
-import { setImmediate } from '../platform.js';
+import { setImmediate } from '../diagnostics/platform.js';
 import { inRoot } from './root-context.js';
 import { ShortLivedMap } from './short-lived-map.js';
 import type { TicketContent } from './ticket.js';

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from '../platform.js';
+import { AsyncLocalStorage } from '../diagnostics/platform.js';
 import type { Lock } from './lock.js';
 import type { LockHandle } from './lock-handle.js';
 import type { MultiLock } from './multi-lock.js';

@@ -1,4 +1,4 @@
-import { byteLength } from '../platform.js';
+import { byteLength } from '../diagnostics/platform.js';
 import { inputRefusals } from './refusals.js';
 
 /** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */

@@ -1,4 +1,4 @@
-import { warn } from '../platform.js';
+import { warn } from '../diagnostics/platform.js';
 import { logLines } from './refusals.js';
 
 /** Where the engine logs. Nest's `Logger` fits. */

@@ -11,7 +11,7 @@ import {
   LockUpgradeError,
   LockWaitTimeoutError,
 } from '../errors/lock-errors.js';
-import { isInspected } from '../platform.js';
+import { isInspected } from '../diagnostics/platform.js';
 import { describeProcess } from './claim-id.js';
 import { describe, kindOf, nameOf, printable, textOf } from './describe.js';
 

@@ -1,4 +1,4 @@
-import { AsyncResource } from '../platform.js';
+import { AsyncResource } from '../diagnostics/platform.js';
 
 class RootContext extends AsyncResource {
   /** For jest's `--detectOpenHandles`: this resource keeps no process running. */

@@ -1,5 +1,5 @@
 import type { LockDemand, LockKind } from './lock-backend.js';
-import { fromBase64url, toBase64url } from '../platform.js';
+import { fromBase64url, toBase64url } from '../diagnostics/platform.js';
 import { mostNames, assertLockName } from './lock-key.js';
 import { transferRefusals as refusals } from './transfers.messages.js';
 

@@ -1,5 +1,5 @@
 import type { LockHolder, LockLostError, LockLostReason } from '../errors/lock-errors.js';
-import { channel, tracingChannel } from '../platform.js';
+import { channel, tracingChannel } from './platform.js';
 
 /** Which lock a message is about. */
 export interface LockSubject {

@@ -1,12 +1,12 @@
 import { type MemoryFaults, MemoryLockServer } from '../backends/memory/index.js';
 import type { Duration } from '../core/duration.js';
-import { connectionsWanted } from '../method/connection-slot.js';
+import { connectionsWanted } from '../nest/method/connection-slot.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
 import { OtherProcess } from './other-process.js';
 import { defaultConnection } from '../connection/connection.options.js';
-import { resolveModuleOptions } from '../module/resolve-options.js';
+import { resolveModuleOptions } from '../nest/module/resolve-options.js';
 import { testingRefusals } from './testing.messages.js';
 import { VirtualClock } from './virtual-clock.js';
 import { connectionTo, silence } from './virtual-lock.connection.js';

@@ -1,7 +1,7 @@
 import type { MemoryLockBackend } from '../backends/memory/index.js';
 import { type Duration, parseDuration } from '../core/duration.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
-import { resolveModuleOptions } from '../module/resolve-options.js';
+import { resolveModuleOptions } from '../nest/module/resolve-options.js';
 import { backendOn, type Bed, connectionTo, silence } from './virtual-lock.connection.js';
 
 /** The locks as another process uses them. A test can stop that process, let it continue, and kill it: time passes for all others. */

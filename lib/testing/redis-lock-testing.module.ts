@@ -1,9 +1,9 @@
 import { type DynamicModule, type InjectionToken, Logger, Module, type Provider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { guarded } from '../core/lock-log.js';
-import { watchNesting } from '../nesting/nesting.watch.js';
-import { type HiddenOptions, hiddenOptionsToken, RedisLockModule } from '../module/redis-lock.module.js';
-import type { RedisLockModuleOptions } from '../module/redis-lock.options.js';
+import { watchNesting } from '../nest/doctor/nesting.watch.js';
+import { type HiddenOptions, hiddenOptionsToken, RedisLockModule } from '../nest/module/redis-lock.module.js';
+import type { RedisLockModuleOptions } from '../nest/module/redis-lock.options.js';
 import { defaultConnection } from '../connection/connection.options.js';
 import { connectionToken, standInToken } from '../connection/redis-lock.tokens.js';
 import { LockTestBed } from './lock-test-bed.js';

@@ -1,7 +1,7 @@
 import { settled } from '../backends/memory/index.js';
 import type { Clock } from '../core/clock.js';
 import { type Duration, parseDuration } from '../core/duration.js';
-import { clearTimeout, setTimeout, warn } from '../platform.js';
+import { clearTimeout, setTimeout, warn } from '../diagnostics/platform.js';
 import { testingLines as lines, testingRefusals as refusals } from './testing.messages.js';
 
 interface Timer {

@@ -4,13 +4,13 @@ import { longestDuration } from '../core/duration.js';
 import { LockClient } from '../core/lock-client.js';
 import type { LockKey } from '../core/lock-key.js';
 import type { LockLog } from '../core/lock-log.js';
-import type { LockSite } from '../nesting/lock-site.js';
+import type { LockSite } from '../core/lock-site.js';
 import type { LockScope } from '../core/lock-scope.js';
 import type { Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
-import type { NestingWatch } from '../nesting/nesting.watch.js';
+import type { NestingWatch } from '../nest/doctor/nesting.watch.js';
 import { LockConnection, type LockConnectionSettings } from '../connection/lock.connection.js';
-import type { ResolvedModuleOptions } from '../module/resolve-options.js';
+import type { ResolvedModuleOptions } from '../nest/module/resolve-options.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Where the locks of a test live, and its time. */

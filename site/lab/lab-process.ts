@@ -3,7 +3,7 @@ import {
   type MemoryLockBackendOptions,
   type MemoryLockServer,
 } from '../../lib/backends/memory/index.js';
-import { aroundPromise } from '../../lib/around/around-promise.js';
+import { aroundPromise } from '../../lib/connection/around-promise.js';
 import type { LockBackendEvents } from '../../lib/core/lock-backend.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { LockHandle } from '../../lib/core/lock-handle.js';

@@ -1,4 +1,4 @@
-/** In place of lib/platform.ts: what the engine takes from Node, for one page in a browser. */
+/** In place of lib/diagnostics/platform.ts: what the engine takes from Node, for one page in a browser. */
 
 /** Keeps the store until the first `await`: enough for calls, not for re-entry. */
 export class AsyncLocalStorage<T> {

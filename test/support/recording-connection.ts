@@ -4,7 +4,7 @@ import type { Lock } from '../../lib/core/lock.js';
 import type { LockScope } from '../../lib/core/lock-scope.js';
 import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
 import { LockLostError } from '../../lib/errors/lock-errors.js';
-import { connectionsWanted } from '../../lib/method/connection-slot.js';
+import { connectionsWanted } from '../../lib/nest/method/connection-slot.js';
 
 /** Replaces a LockConnection in tests of the advice: every lock is free, and each event is recorded. */
 export class RecordingConnection {

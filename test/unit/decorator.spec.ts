@@ -418,7 +418,7 @@ describe('@DistributedLock, wrapping', () => {
     }
     decorate(A, locked({ key: 'm', connection: 'one' }));
     decorate(A, locked({ key: 'n', connection: 'two' }), 'n');
-    const { connectionsWanted } = await import('../../lib/method/connection-slot.js');
+    const { connectionsWanted } = await import('../../lib/nest/method/connection-slot.js');
     const instance = new A();
     const wanted = connectionsWanted(instance);
     const [one, two] = [new RecordingConnection(), new RecordingConnection()];

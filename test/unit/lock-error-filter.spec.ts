@@ -18,8 +18,8 @@ import {
 } from 'nestjs-redis-lock';
 import { EMPTY, firstValueFrom, isObservable, type Observable, of } from 'rxjs';
 import { refusals } from '../../lib/core/refusals.js';
-import { applicationLockErrorFilter } from '../../lib/request/application-filter.js';
-import { FlowBoundaryInterceptor } from '../../lib/request/flow-boundary.js';
+import { applicationLockErrorFilter } from '../../lib/nest/request/application-filter.js';
+import { FlowBoundaryInterceptor } from '../../lib/nest/request/flow-boundary.js';
 
 const contextOf = (type: string): ArgumentsHost =>
   ({

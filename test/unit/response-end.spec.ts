@@ -4,7 +4,7 @@ import { connect as connect2, createServer as createServer2, type Http2Server } 
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { responseEnd } from '../../lib/nest/response-end.js';
+import { responseEnd } from '../../lib/nest/base/response-end.js';
 
 type Served = readonly [IncomingMessage, ServerResponse];
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type * as Errors from '../../lib/errors/lock-errors.js';
 import { located } from '../../lib/errors/configuration.js';
-import { LockErrorFilter } from '../../lib/request/lock-error.filter.js';
-import { metadataKeys } from '../../lib/nest/metadata-keys.js';
+import { LockErrorFilter } from '../../lib/nest/request/lock-error.filter.js';
+import { metadataKeys } from '../../lib/nest/base/metadata-keys.js';
 
 type Copy = typeof Errors;
 // A module with a query is loaded once more.

@@ -1,4 +1,4 @@
-import { setImmediate } from '../../platform.js';
+import { setImmediate } from '../../diagnostics/platform.js';
 import { memoryRefusals } from './memory.messages.js';
 
 let underWay = 0;

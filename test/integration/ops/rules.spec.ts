@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { instruments, type LockInstrument } from '../../../lib/metrics/instruments.js';
-import { labelOf, metricNameOf } from '../../../lib/prometheus/prometheus-names.js';
+import { instruments, type LockInstrument } from '../../../lib/telemetry/metrics/instruments.js';
+import { labelOf, metricNameOf } from '../../../lib/telemetry/prometheus/prometheus-names.js';
 import {
   alertQueries,
   dashboard,

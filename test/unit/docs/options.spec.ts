@@ -4,9 +4,9 @@ import ms, { type StringValue } from 'ms';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { defaults, least } from '../../../lib/core/defaults.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import { readLockOptions } from '../../../lib/method/distributed-lock.options.js';
-import { RedisLockModule } from '../../../lib/module/redis-lock.module.js';
-import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
+import { readLockOptions } from '../../../lib/nest/method/distributed-lock.options.js';
+import { RedisLockModule } from '../../../lib/nest/module/redis-lock.module.js';
+import { resolveModuleOptions } from '../../../lib/nest/module/resolve-options.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 
 interface Row {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { type LockBackend, allCapabilities } from '../../../lib/core/lock-backend.js';
-import type { RedisLockModuleOptions } from '../../../lib/module/redis-lock.options.js';
-import { resolveModuleOptions } from '../../../lib/module/resolve-options.js';
+import type { RedisLockModuleOptions } from '../../../lib/nest/module/redis-lock.options.js';
+import { resolveModuleOptions } from '../../../lib/nest/module/resolve-options.js';
 import { createBackend, loadBackends } from '../../../lib/connection/create-backend.js';
 import { cloneableOptions } from '../../../lib/worker/cloneable-options.js';
 import { MemoryLockBackend } from '../../../lib/testing/index.js';

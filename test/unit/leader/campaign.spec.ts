@@ -6,7 +6,7 @@ import type { LockHolderInfo } from '../../../lib/core/lock-info.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { LockConfigurationError } from '../../../lib/errors/lock-errors.js';
 import type { CampaignOptions } from '../../../lib/leader/leadership.js';
-import { runOnLeader } from '../../../lib/leader/leader-work.js';
+import { runOnLeader } from '../../../lib/nest/leader/leader-work.js';
 import { deferred } from '../../support/scripted-backend.js';
 import { Candidate, Constituency, ended } from './candidate.js';
 

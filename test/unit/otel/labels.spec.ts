@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Histogram } from '@opentelemetry/sdk-metrics';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
-import { instruments } from '../../../lib/metrics/instruments.js';
-import { observeLocks } from '../../../lib/metrics/observe-locks.js';
+import { instruments } from '../../../lib/telemetry/metrics/instruments.js';
+import { observeLocks } from '../../../lib/telemetry/metrics/observe-locks.js';
 import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { VirtualClient } from '../core/virtual-client.js';
 import { type Point, Telemetry } from './telemetry.js';

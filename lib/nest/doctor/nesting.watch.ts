@@ -1,0 +1,126 @@
+import type { ModulesContainer } from '@nestjs/core';
+import { printable } from '../../core/describe.js';
+import { locksAround } from '../../core/lock-flow.js';
+import type { LockKey } from '../../core/lock-key.js';
+import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockLog } from '../../core/lock-log.js';
+import type { LockSite } from '../../core/lock-site.js';
+import type { LockScope } from '../../core/lock-scope.js';
+import type { ResolvedLockOptions } from '../../core/options.js';
+import { nestingFindings } from './doctor.messages.js';
+import { FindingLog, type IgnoredFindings } from './finding-log.js';
+import { waitText } from './http-timeout.check.js';
+import { kindOfName, kindOfTemplate } from '../../core/name-kind.js';
+import { type NestedLock, LockOrder, type LockStep } from './lock-order.js';
+
+interface WatchedLock extends NestedLock {
+  readonly connection: string;
+  /** Milliseconds of a lease that nothing renews. */
+  readonly fixedLease: number | undefined;
+}
+
+/** The locks that running flows hold, over all connections of the application. */
+const asks = new WeakMap<object, readonly WatchedLock[]>();
+const orders = new WeakMap<ModulesContainer, LockOrder>();
+
+/** One order for all locks of an application, over all its connections. */
+function lockOrderOf(application: ModulesContainer): LockOrder {
+  let order = orders.get(application);
+  if (!order) orders.set(application, (order = new LockOrder()));
+  return order;
+}
+
+interface NestingSettings {
+  readonly checkNesting: boolean;
+  readonly ignoreFindings: IgnoredFindings;
+}
+
+/** The watch of one connection; undefined when it is off. */
+export function watchNesting(
+  application: ModulesContainer,
+  connection: string,
+  { checkNesting, ignoreFindings }: NestingSettings,
+  log: LockLog,
+  onFinding?: (finding: LockFinding) => void,
+): NestingWatch | undefined {
+  if (!checkNesting) return undefined;
+  return new NestingWatch(connection, lockOrderOf(application), new FindingLog(log, ignoreFindings, onFinding));
+}
+
+/** Checks each lock that is requested inside another one, before the request: the warning comes before the deadlock. */
+export class NestingWatch {
+  constructor(
+    private readonly connection: string,
+    private readonly order: LockOrder,
+    private readonly log: FindingLog,
+  ) {}
+
+  /** Checks the lock, takes it, and remembers it for the locks inside it. */
+  async watch(
+    key: LockKey,
+    options: ResolvedLockOptions,
+    place: LockSite,
+    take: () => Promise<LockScope>,
+  ): Promise<LockScope> {
+    const asked = this.asked(key, options, place);
+    const scope = await take();
+    asks.set(scope.lock, asked);
+    return scope;
+  }
+
+  asked(key: LockKey, options: ResolvedLockOptions, place: LockSite): readonly WatchedLock[] {
+    const around = [...locksAround()].flatMap((lock) => asks.get(lock) ?? []);
+    const isHeld = ({ connection, name }: WatchedLock): boolean =>
+      around.some((outer) => outer.connection === connection && outer.name === name);
+    const asked = [key].flat().map((name, index) => this.ask(name, index, options, place));
+    const missing = [...new Map(asked.map((ask) => [ask.name, ask])).values()].filter((ask) => !isHeld(ask));
+    missing.sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const ask of missing) for (const outer of around) this.nested(outer, ask, options.wait);
+    // Locks that are taken together are taken in their order: each is inside the one before.
+    if (options.wait > 0) missing.forEach((inner, index) => index > 0 && this.inOrder(missing[index - 1]!, inner));
+    return asked;
+  }
+
+  private ask(name: string, index: number, { renew, lease }: ResolvedLockOptions, place: LockSite): WatchedLock {
+    const { connection } = this;
+    const template = place.template ?? place.templates?.[index];
+    return {
+      connection,
+      kind: `${connection}/${template === undefined ? kindOfName(name) : kindOfTemplate(template)}`,
+      name,
+      site: place.templates ? { where: place.where, template } : place,
+      fixedLease: renew ? undefined : lease,
+    };
+  }
+
+  private nested(outer: WatchedLock, inner: WatchedLock, wait: number): void {
+    // One try does not wait.
+    if (wait === 0) return;
+    const { fixedLease } = outer;
+    if (fixedLease !== undefined && fixedLease < wait) {
+      const finding = nestingFindings.shortLease(inPlace(outer), fixedLease, inPlace(inner), waitText(wait));
+      this.log.logOnce(`${siteOf(outer)} ${siteOf(inner)}`, finding);
+    }
+    this.inOrder(outer, inner);
+  }
+
+  private inOrder(outer: NestedLock, inner: NestedLock): void {
+    const circle = this.order.add({ outer, inner });
+    if (circle) this.log.tell([nestingFindings.inversion(circle.map(stepText).join('; '))]);
+  }
+}
+
+function stepText({ outer, inner }: LockStep): string {
+  const text = outer.kind === inner.kind ? named : inPlace;
+  return `${text(inner)} inside ${text(outer)}`;
+}
+
+/** Without the name: there can be any number of names that are not made from templates. */
+const siteOf = ({ site: place }: NestedLock): string => `${place.where} ${place.template ?? ''}`;
+
+/** `'product:#{id}' (TicketOffice.buy)` */
+const inPlace = ({ site: place, name }: NestedLock): string =>
+  `${printable(place.template ?? kindOfName(name))} (${place.where})`;
+
+/** Names tell two locks of one kind apart. */
+const named = ({ site: place, name }: NestedLock): string => `${printable(name)} (${place.where})`;
