@@ -1,11 +1,16 @@
 /**
- * errors, diagnostics ← core ← key, backends ← all other rooms of lib ← sample. Among the other rooms no rule holds an order, but for what
- * is said of telemetry and testing, and no two of them need each other.
+ * The rooms of lib by floors, from the ground. A room imports from its own floor and those below: one rule for each floor.
  * Paths are relative to the repository. To see that a rule still finds something, write the import that it forbids.
  */
+const floors = [
+  ['errors', 'diagnostics'],
+  ['core'],
+  ['key', 'backends', 'operators', 'leader'],
+  ['connection'],
+  ['worker', 'nest', 'telemetry', 'client'],
+  ['console', 'cli', 'testing'],
+];
 const PLAIN = '^lib/(core|errors|diagnostics|key)/';
-/** What the engine takes from Node: below all rooms. */
-const platform = '^lib/diagnostics/platform\\.ts$';
 const npm = (name) => `(^|node_modules/)${name}(/|$)`;
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -25,29 +30,25 @@ module.exports = {
     ),
     error('resolvable', 'An import that nothing answers.', {}, { couldNotResolve: true }),
 
-    error(
-      'errors-and-diagnostics-stand-alone',
-      'Everybody uses them, they use nobody.',
-      { path: '^lib/(errors|diagnostics)/' },
-      { path: '^lib/', pathNot: ['^lib/(errors|diagnostics)/', platform] },
+    ...floors.map((rooms, floor) =>
+      error(
+        `nothing-above-${rooms.join('-')}`,
+        'A room knows the floors below it, and none above.',
+        { path: `^lib/(${rooms.join('|')})/` },
+        {
+          path: '^lib/',
+          pathNot: `^lib/(${floors
+            .slice(0, floor + 1)
+            .flat()
+            .join('|')}|locks\\.ts$)`,
+        },
+      ),
     ),
     error(
-      'key-is-plain',
-      'Templates end in a name that core defines: they know core, and no backend, no Nest.',
-      { path: '^lib/key/' },
-      { path: '^lib/', pathNot: '^lib/(key|core|errors|diagnostics)/' },
-    ),
-    error(
-      'core-below-backends',
-      'core holds the port; backends implement it.',
-      { path: '^lib/core/' },
-      { path: '^lib/', pathNot: ['^lib/(core|errors|diagnostics)/', platform] },
-    ),
-    error(
-      'backends-below-nest',
-      'A backend knows core only.',
-      { path: '^lib/backends/' },
-      { path: '^lib/', pathNot: ['^lib/(backends|core|errors|diagnostics)/', platform] },
+      'key-and-backends-stand-on-core',
+      'Templates end in a name that core defines, and a backend implements its port: they know no other room of their floor.',
+      { path: '^lib/(key|backends)/' },
+      { path: '^lib/(key|backends|operators|leader)/', pathNot: '^lib/$1/' },
     ),
     error(
       'backends-apart',
@@ -58,17 +59,17 @@ module.exports = {
     error(
       'telemetry-loads-nothing',
       'An SDK is set up before the application loads what it instruments: telemetry knows the channels by name, and types.',
-      { path: '^lib/(metrics|otel)/' },
+      { path: '^lib/telemetry/(metrics|otel)/' },
       {
-        pathNot: ['^lib/(metrics|otel)/', '^(node:)?diagnostics_channel$', npm('@opentelemetry/api')],
+        pathNot: ['^lib/telemetry/(metrics|otel)/', '^(node:)?diagnostics_channel$', npm('@opentelemetry/api')],
         dependencyTypesNot: ['type-only'],
       },
     ),
     error(
       'nobody-imports-telemetry',
       'Locks know of channels only. The main entry has a type that both adapters share.',
-      { path: '^lib/', pathNot: '^lib/(metrics|otel|prometheus|index.ts)' },
-      { path: '^lib/(metrics|otel|prometheus)/' },
+      { path: '^lib/', pathNot: '^lib/(telemetry/|index\\.ts)' },
+      { path: '^lib/telemetry/(metrics|otel|prometheus)/' },
     ),
     error(
       'nobody-imports-testing',
@@ -89,14 +90,21 @@ module.exports = {
       {
         path: '^lib/',
         // The pages of the sample are made of the console's parts: a look and a check of one kind.
-        pathNot: ['^lib/index\\.ts$', '^lib/[^/]+/index\\.ts$', '^lib/console/(page/|same-origin\\.ts$)'],
+        pathNot: [
+          '^lib/index\\.ts$',
+          '^lib/([^/]+|telemetry/[^/]+)/index\\.ts$',
+          '^lib/console/(page/|same-origin\\.ts$)',
+        ],
       },
     ),
 
     error(
       'node-behind-the-platform',
       'The simulator in the documents runs these rooms in a browser, with another file in place of lib/diagnostics/platform.ts.',
-      { path: '^lib/((core|diagnostics|errors|backends/memory)/|testing/virtual-clock\\.ts$)' },
+      {
+        path: '^lib/((core|diagnostics|errors|backends/memory)/|testing/virtual-clock\\.ts$)',
+        pathNot: '^lib/diagnostics/platform\\.ts$',
+      },
       { dependencyTypes: ['core'] },
     ),
     error(

@@ -10,7 +10,7 @@ export { DistributedLock } from './nest/method/distributed-lock.decorator.js';
 export type { DistributedLockOptions } from './nest/method/distributed-lock.options.js';
 export { Leader, LeaderOnly } from './nest/leader/leader.decorator.js';
 export type { Election, Leadership } from './leader/leadership.js';
-export { InjectRedisLock } from './connection/redis-lock.tokens.js';
+export { InjectRedisLock } from './nest/module/inject-redis-lock.decorator.js';
 export { LockInterceptor } from './nest/request/lock.interceptor.js';
 export { LockErrorFilter } from './nest/request/lock-error.filter.js';
 export type { LockFindingCode } from './core/lock-finding.js';

@@ -17,8 +17,8 @@ const COMMON = ['redis_lock_name', 'redis_lock_connection', 'redis_lock_kind'];
 
 await build({ ifStale: true });
 const built = (/** @type {string} */ file) => import(pathToFileURL(join(root, 'dist', 'modules', 'lib', file)).href);
-const { instruments } = await built('metrics/instruments.js');
-const { labelOf, metricNameOf } = await built('prometheus/prometheus-names.js');
+const { instruments } = await built('telemetry/metrics/instruments.js');
+const { labelOf, metricNameOf } = await built('telemetry/prometheus/prometheus-names.js');
 
 const types = { histogram: 'histogram', counter: 'counter', updowncounter: 'gauge', gauge: 'gauge' };
 /** @type {import('../lib/telemetry/metrics/instruments.js').LockInstrument[]} */

@@ -2,7 +2,7 @@ import { QuorumBackend } from '../backends/quorum/quorum-backend.js';
 import { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend } from '../backends/redis/redisson/redisson-backend.js';
 import { defaultConnection } from '../connection/connection.options.js';
-import { createBackend, renewalWorkerOf } from '../connection/create-backend.js';
+import { createBackend } from '../connection/create-backend.js';
 import { LockConnection } from '../connection/lock.connection.js';
 import {
   assertConnectionName,
@@ -13,6 +13,7 @@ import {
 import { LockClient } from '../core/lock-client.js';
 import { guarded, type LockLog } from '../core/lock-log.js';
 import { readOptions } from '../core/options.js';
+import { renewalWorkerOf } from '../worker/index.js';
 import type { LockClientOptions } from './client.options.js';
 import { clientRefusals } from './client.messages.js';
 

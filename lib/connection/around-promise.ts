@@ -1,7 +1,12 @@
 import type { LockScope } from '../core/lock-scope.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import { LockLostError } from '../errors/lock-errors.js';
-import type { Unfinished } from '../nest/around/unfinished-result.js';
+
+/** A result whose work goes on after it was returned: what to return, and when the work ends. */
+export interface Unfinished<T> {
+  readonly result: T;
+  readonly end: Promise<void>;
+}
 
 /**
  * Enter, run, leave: the work runs inside the lock, and the lock is left when the promise has settled.

@@ -4,8 +4,7 @@ import type { RedissonBackend } from '../backends/redis/redisson/redisson-backen
 import { RedisBackend } from '../backends/redis/index.js';
 import type { LockBackend } from '../core/lock-backend.js';
 import type { LockLog } from '../core/lock-log.js';
-import type { StartRenewalWorker } from '../core/renewal-worker.js';
-import type { ResolvedBackendOptions, ResolvedConnectionOptions } from './resolve-connection.js';
+import type { ResolvedBackendOptions } from './resolve-connection.js';
 
 /** The backends that few applications use. */
 export interface RareBackends {
@@ -55,11 +54,3 @@ export function createBackend(
     log,
   });
 }
-
-/** The second watchdog of a connection (`renewFrom: 'worker'`): only applications that use it load its code. */
-export const renewalWorkerOf =
-  (options: ResolvedConnectionOptions, log: LockLog): StartRenewalWorker =>
-  async (events) => {
-    const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../worker/worker-thread.js');
-    return startRenewalWorker(options, log, events);
-  };

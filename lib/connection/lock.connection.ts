@@ -17,10 +17,17 @@ import { refusals } from '../core/refusals.js';
 import { onAbort } from '../core/on-abort.js';
 import { LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
-import type { NestingWatch } from '../nest/doctor/nesting.watch.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import { ConnectionHealth, type LockHealth } from './connection-health.js';
 import { connectionRefusals, startLines } from './connection.messages.js';
+
+/** Looks at each lock that is requested inside another one. */
+export interface NestingWatch {
+  /** Checks the lock, takes it, and remembers it for the locks inside it. */
+  watch(key: LockKey, options: ResolvedLockOptions, site: LockSite, take: () => Promise<LockScope>): Promise<LockScope>;
+  /** Checks a lock that opens no flow. */
+  asked(key: LockKey, options: ResolvedLockOptions, site: LockSite): void;
+}
 
 export interface LockConnectionSettings {
   /** The connection's name, for messages. */

@@ -8,8 +8,7 @@ import type { LockSite } from '../core/lock-site.js';
 import type { LockScope } from '../core/lock-scope.js';
 import type { Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
-import type { NestingWatch } from '../nest/doctor/nesting.watch.js';
-import { LockConnection, type LockConnectionSettings } from '../connection/lock.connection.js';
+import { LockConnection, type LockConnectionSettings, type NestingWatch } from '../connection/lock.connection.js';
 import type { ResolvedModuleOptions } from '../nest/module/resolve-options.js';
 import type { VirtualClock } from './virtual-clock.js';
 

@@ -1,7 +1,8 @@
 import type { AcquireReply, AcquireRequest, ReleaseReply } from '../../core/lock-backend.js';
 import { Alarm } from './alarm.js';
 import type { ClaimTerms } from '../../core/claim.js';
-import { nodeClaimId, NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
+import { NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
+import { nodeClaimId } from './node-claim-id.js';
 import type { LockError } from '../../errors/lock-errors.js';
 import { notReached, releaseOutcome } from './quorum-answers.js';
 import { quorumRefusals } from './quorum.messages.js';

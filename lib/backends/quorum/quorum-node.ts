@@ -3,7 +3,7 @@ import type { LockBackend, LockBackendEvents, PushedGrant } from '../../core/loc
 import type { LockLog } from '../../core/lock-log.js';
 import { Releases } from '../../core/releases.js';
 import type { LockError } from '../../errors/lock-errors.js';
-import { quorumClaimId } from './node-claim.js';
+import { quorumClaimId } from './node-claim-id.js';
 import { quorumRefusals } from './quorum.messages.js';
 
 /** What a node sends to a claim. */

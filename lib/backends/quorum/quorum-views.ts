@@ -6,7 +6,7 @@ import type {
   LockSnapshot,
   WaiterSnapshot,
 } from '../../core/lock-backend.js';
-import { quorumClaimId } from './node-claim.js';
+import { quorumClaimId } from './node-claim-id.js';
 import { reachedBy } from './quorum-rules.js';
 import { answersOf } from './quorum-answers.js';
 import type { QuorumNode } from './quorum-node.js';

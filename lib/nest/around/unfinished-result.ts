@@ -1,17 +1,12 @@
 import { finished } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import { Observable, isObservable } from 'rxjs';
+import type { Unfinished } from '../../connection/around-promise.js';
 import type { LockScope } from '../../core/lock-scope.js';
 import { iterateIn } from './around-iterable.js';
 import type { HttpAnswer } from '../base/request-context.js';
 import { callRefusals } from './around.messages.js';
 import { lazyKind } from '../../connection/lazy-result.js';
-
-/** A result whose work goes on after it was returned: what to return, and when the work ends. */
-export interface Unfinished<T> {
-  readonly result: T;
-  readonly end: Promise<void>;
-}
 
 /**
  * When the work behind a result ends, where that is later than the result: with the stream of a StreamableFile, and with the response of a

@@ -1,4 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core';
+import type { NestingWatch } from '../../connection/lock.connection.js';
 import { printable } from '../../core/describe.js';
 import { locksAround } from '../../core/lock-flow.js';
 import type { LockKey } from '../../core/lock-key.js';
@@ -44,18 +45,17 @@ export function watchNesting(
   onFinding?: (finding: LockFinding) => void,
 ): NestingWatch | undefined {
   if (!checkNesting) return undefined;
-  return new NestingWatch(connection, lockOrderOf(application), new FindingLog(log, ignoreFindings, onFinding));
+  return new OrderWatch(connection, lockOrderOf(application), new FindingLog(log, ignoreFindings, onFinding));
 }
 
 /** Checks each lock that is requested inside another one, before the request: the warning comes before the deadlock. */
-export class NestingWatch {
+class OrderWatch implements NestingWatch {
   constructor(
     private readonly connection: string,
     private readonly order: LockOrder,
     private readonly log: FindingLog,
   ) {}
 
-  /** Checks the lock, takes it, and remembers it for the locks inside it. */
   async watch(
     key: LockKey,
     options: ResolvedLockOptions,

@@ -25,7 +25,8 @@ import { moduleRefusals } from './module.messages.js';
 import type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
 import { defaultConnection } from '../../connection/connection.options.js';
-import { createBackend, loadBackends, renewalWorkerOf } from '../../connection/create-backend.js';
+import { createBackend, loadBackends } from '../../connection/create-backend.js';
+import { renewalWorkerOf } from '../../worker/index.js';
 import { RedisLockService } from '../../connection/redis-lock.service.js';
 import { connectionToken, getRedisLockToken, standInToken } from '../../connection/redis-lock.tokens.js';
 

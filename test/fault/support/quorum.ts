@@ -1,4 +1,4 @@
-import { quorumClaimId } from '../../../lib/backends/quorum/node-claim.js';
+import { quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { LockClient } from '../../../lib/core/lock-client.js';

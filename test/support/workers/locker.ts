@@ -27,9 +27,7 @@ const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
 
-const { renewalWorkerOf } = (await built(
-  'connection/create-backend.js',
-)) as typeof import('../../../lib/connection/create-backend.js');
+const { renewalWorkerOf } = (await built('worker/index.js')) as typeof import('../../../lib/worker/index.js');
 const { ClusterBackend } = (await built(
   'backends/redis/cluster/cluster-backend.js',
 )) as typeof import('../../../lib/backends/redis/cluster/cluster-backend.js');

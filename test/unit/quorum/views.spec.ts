@@ -3,7 +3,7 @@ import { exclusive, type LockBackend } from '../../../lib/core/lock-backend.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
 import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
-import { nodeClaimId, quorumClaimId } from '../../../lib/backends/quorum/node-claim.js';
+import { nodeClaimId, quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
