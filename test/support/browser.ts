@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, chromium, type ConsoleMessage, type Page } from 'playwright-core';
 
 /** Debian's chromium, or another one (CHROMIUM). Undefined when there is none: tests of pages then skip, and say so. */
@@ -24,6 +24,8 @@ export function inBrowser(
   title: string,
   tests: (newPage: (options?: BrowserContextOptions) => Promise<Page>) => void,
 ): void {
+  // Each step waits for what it needs, for up to 30 s. A browser beside JVMs and other browsers takes long for some of them.
+  jest.setTimeout(60_000);
   if (chromiumPath === undefined) console.warn(`SKIPPED: ${title} (Debian package chromium)`);
   (chromiumPath === undefined ? describe.skip : describe)(title, () => {
     let browser: Browser;
