@@ -13,7 +13,7 @@ import {
 import { LockClient } from '../core/lock-client.js';
 import { guarded, type LockLog } from '../core/lock-log.js';
 import { readOptions } from '../core/options.js';
-import { renewalWorkerOf } from '../worker/index.js';
+import type { StartRenewalWorker } from '../core/renewal-worker.js';
 import type { LockClientOptions } from './client.options.js';
 import { clientRefusals } from './client.messages.js';
 
@@ -26,7 +26,11 @@ export function connectionOf(options: LockClientOptions, observes = false): Lock
   const { name, log, resolved } = readClientOptions(options);
   const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
   const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend, RedissonBackend }, observes);
-  const startWorker = renewalWorkerOf(resolved, log);
+  // Only a script that uses it loads its code.
+  const startWorker: StartRenewalWorker = async (events) => {
+    const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../worker/worker-thread.js');
+    return startRenewalWorker(resolved, log, events);
+  };
   const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
   return new LockConnection(client, { name, strict: false, shutdownTimeout }, log);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
 /** Of the tarball. */
-export const most = { kilobytes: 430, files: 75 };
+export const most = { kilobytes: 440, files: 75 };
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(js|d\.ts)|dist\/cjs\/package\.json)$/;

@@ -11,6 +11,7 @@ import { APP_FILTER, APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, Module
 import { LockClient } from '../../core/lock-client.js';
 import { guarded } from '../../core/lock-log.js';
 import { readOptions } from '../../core/options.js';
+import type { StartRenewalWorker } from '../../core/renewal-worker.js';
 import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';
 import { watchNesting } from '../doctor/nesting.watch.js';
@@ -26,7 +27,6 @@ import type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFac
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
 import { defaultConnection } from '../../connection/connection.options.js';
 import { createBackend, loadBackends } from '../../connection/create-backend.js';
-import { renewalWorkerOf } from '../../worker/index.js';
 import { RedisLockService } from '../../connection/redis-lock.service.js';
 import { connectionToken, getRedisLockToken, standInToken } from '../../connection/redis-lock.tokens.js';
 
@@ -208,11 +208,12 @@ async function connect(
   const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
   const log = guarded(new Logger(RedisLockModule.name));
   const backend = createBackend(options, log, await loadBackends(options));
-  const client = new LockClient(
-    backend,
-    { defaults, maxWaiters, connection: name, activity, startWorker: renewalWorkerOf(options, log) },
-    log,
-  );
+  // Only an application that uses it loads its code.
+  const startWorker: StartRenewalWorker = async (events) => {
+    const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../../worker/worker-thread.js');
+    return startRenewalWorker(options, log, events);
+  };
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
   const nesting = watchNesting(application, name, options, log, (finding) => client.activity.found(finding));
   return new LockConnection(client, { name, strict, shutdownTimeout, nesting }, log);
 }

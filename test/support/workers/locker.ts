@@ -27,7 +27,9 @@ const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
 
-const { renewalWorkerOf } = (await built('worker/index.js')) as typeof import('../../../lib/worker/index.js');
+const { startRenewalWorker } = (await built(
+  'worker/worker-thread.js',
+)) as typeof import('../../../lib/worker/worker-thread.js');
 const { ClusterBackend } = (await built(
   'backends/redis/cluster/cluster-backend.js',
 )) as typeof import('../../../lib/backends/redis/cluster/cluster-backend.js');
@@ -90,22 +92,24 @@ const client = new LockClient(
   {
     defaults: { ...lockDefaults, fairness: process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff' },
     maxWaiters: 10_000,
-    startWorker: renewalWorkerOf(
-      {
-        ...settings,
-        ...{
-          keyPrefix: 'lock:',
-          backend: undefined,
-          cluster,
-          quorum: undefined,
-          replicas: undefined,
-          redisson: undefined,
-          stallLimit,
+    startWorker: (events) =>
+      startRenewalWorker(
+        {
+          ...settings,
+          ...{
+            keyPrefix: 'lock:',
+            backend: undefined,
+            cluster,
+            quorum: undefined,
+            replicas: undefined,
+            redisson: undefined,
+            stallLimit,
+          },
+          ...{ defaults: lockDefaults, maxWaiters: 10_000, shutdownTimeout: 0, activity: false },
         },
-        ...{ defaults: lockDefaults, maxWaiters: 10_000, shutdownTimeout: 0, activity: false },
-      },
-      log,
-    ),
+        log,
+        events,
+      ),
   },
   log,
 );
