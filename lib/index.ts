@@ -7,9 +7,25 @@ export type {
 export { RedisLockService } from './connection/redis-lock.service.js';
 export { getRedisLockToken } from './connection/redis-lock.tokens.js';
 export { DistributedLock } from './nest/method/distributed-lock.decorator.js';
-export type { DistributedLockOptions } from './nest/method/distributed-lock.options.js';
+export type { DistributedLockOptions, DistributedLockTerms } from './nest/method/distributed-lock.options.js';
+export type {
+  DistributedLockDecorator,
+  FallbackMismatch,
+  KeyFunctionMismatch,
+  LockableMethod,
+  OnContended,
+  SignalFunctionMismatch,
+  SkipMismatch,
+  ThisMismatch,
+} from './nest/method/distributed-lock.types.js';
+export type { ResultKind } from './nest/around/result-kind.js';
 export { Leader, LeaderOnly } from './nest/leader/leader.decorator.js';
-export type { Election, Leadership } from './leader/leadership.js';
+export type {
+  LeaderDecorator,
+  LeaderOnlyDecorator,
+  LeaderOnlyMismatch,
+  LeaderOptions,
+} from './nest/leader/leader.decorator.js';
 export { InjectRedisLock } from './nest/module/inject-redis-lock.decorator.js';
 export { LockInterceptor } from './nest/request/lock.interceptor.js';
 export { LockErrorFilter } from './nest/request/lock-error.filter.js';

@@ -117,6 +117,20 @@ function namedBeside(symbols, checker, origin) {
   return found;
 }
 
+/**
+ * What an application cannot import, and may have to: a compiler that writes its declarations names it there. A value that a type is read from, and
+ * a generic type that only computes another one, the compiler writes out.
+ * @param {ReadonlySet<ts.Symbol>} named
+ */
+function refuseUnexported(named) {
+  const met = [...named].filter(({ declarations: [declaration] = [] }) => {
+    const computes = declaration && ts.isTypeAliasDeclaration(declaration) && declaration.typeParameters;
+    return declaration && !ts.isVariableDeclaration(declaration) && !computes;
+  });
+  if (met.length === 0) return;
+  throw new Error(`stands in a public type, and no entry exports it: ${met.map(({ name }) => name).join(', ')}`);
+}
+
 async function pageText() {
   const entries = entryPoints();
   const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2023, skipLibCheck: true };
@@ -134,9 +148,11 @@ async function pageText() {
     return checker.getExportsOfModule(module).map(origin);
   });
   const named = namedBeside(new Set(exported.flat()), checker, origin);
-  const sections = [...entries.map(([path]) => `\`${path}\``), 'Types that these name, and that are not exported'].map(
-    (title, index) => `## ${title}\n\n${declarationsOf(exported[index] ?? named, checker)}`,
-  );
+  refuseUnexported(named);
+  const sections = [
+    ...entries.map(([path]) => `\`${path}\``),
+    'What these are computed with, and that is not exported',
+  ].map((title, index) => `## ${title}\n\n${declarationsOf(exported[index] ?? named, checker)}`);
   const text = [
     '# Public API',
     '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs:api. -->',

@@ -221,6 +221,7 @@ export abstract class LockCalls {
     return { connection: this.connection.name };
   }
 
+  /** @internal */
   [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
     return `${this.type} ${inspect(this.toJSON(), options)}`;
   }

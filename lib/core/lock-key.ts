@@ -4,24 +4,19 @@ import { inputRefusals } from './refusals.js';
 /** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */
 export type LockKey = string | readonly string[];
 
-/** What the compiler shows for a template string with values in place of a name. */
-type Unencoded = 'a template string does not encode its values: write lockName in front of it';
-
-/** The type of `randomUUID()`, which needs no encoding. As a part of a longer text it is no different from others. */
-type Uuid = `${string}-${string}-${string}-${string}-${string}`;
-
 /**
  * A name, unless it is a template string with values, written in the call: as soon as a value needs encoding, the decorator makes another
  * name of it. A variable of the type `string` passes: its name may have come from anywhere.
  */
 export type NameIn<K extends string> = K extends unknown
-  ? Uuid extends K
+  ? // The type of `randomUUID()`, which needs no encoding. As a part of a longer text it is no different from others.
+    `${string}-${string}-${string}-${string}-${string}` extends K
     ? K
     : // A branded string.
       K extends object
       ? K
       : Record<never, never> extends Record<K, 1>
-        ? Unencoded
+        ? 'a template string does not encode its values: write lockName in front of it'
         : K
   : never;
 

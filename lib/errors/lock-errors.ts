@@ -17,7 +17,8 @@ const httpStatus: Partial<Record<LockErrorCode, 409 | 503>> = {
   LOCK_UNAVAILABLE: 503,
 };
 
-interface LockErrorOptions {
+/** What the constructor of a lock error takes. */
+export interface LockErrorOptions {
   key?: string | undefined;
   cause?: unknown;
 }

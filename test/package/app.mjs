@@ -144,6 +144,8 @@ export class App {
     const compilerOptions = {
       ...decorators,
       strict: true,
+      // As in Nest's template: each type that an application's exports have must have a name that it can import.
+      declaration: true,
       skipLibCheck: !checkDeclarations,
       types: ['node'],
       target: 'ES2023',

@@ -171,16 +171,16 @@ async function tryTypeScript(line, apps, redisUrl) {
     notRun(`TypeScript ${line}`, error);
     return;
   }
-  // TypeScript knows ES2023 from 5.5 on.
-  const target = 'ES2022';
+  // TypeScript knows ES2023 from 5.5 on, and finds the entry that exports a type from 5.4 on.
+  const terms = { target: 'ES2022', declaration: line !== '5.2' };
   await attempt({ TypeScript: versionOf(compiler) }, async () => {
     for (const format of FORMATS) {
-      const nodenext = { name: `typescript-${line}`, options: { module: 'nodenext', target } };
+      const nodenext = { name: `typescript-${line}`, options: { module: 'nodenext', ...terms } };
       const app = apps[format];
       const built = await app.compiles(format, nodenext, { compiler, checkDeclarations: format === 'esm' });
       await app.runs(join(built, 'app.js'), 'locked and released', redisUrl);
     }
-    const options = { module: 'esnext', moduleResolution: 'bundler', target };
+    const options = { module: 'esnext', moduleResolution: 'bundler', ...terms };
     await apps.esm.compiles('esm', { name: `typescript-${line}-bundler`, options }, { compiler });
   });
 }

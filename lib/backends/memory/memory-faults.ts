@@ -21,6 +21,7 @@ export class MemoryFaults {
   private readonly commands: number[] = [];
   private replies = 0;
 
+  /** @internal */
   constructor(private readonly host: FaultHost) {}
 
   /**

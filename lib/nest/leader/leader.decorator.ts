@@ -7,7 +7,6 @@ import { readOptions } from '../../core/options.js';
 import { located } from '../../errors/configuration.js';
 import { readMethodShape } from '../../key/method-shape.reader.js';
 import { connectionOf, declareSlot } from '../method/connection-slot.js';
-import type { ForComposition } from '../method/distributed-lock.types.js';
 import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../base/decorated-method.js';
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
@@ -32,27 +31,33 @@ export interface LeaderOptions<This = unknown> {
 }
 
 /** A decorator of instance methods: the static side of a class has a `prototype`. */
-type LeaderDecorator<This> = ForComposition &
-  (<T extends (leadership: Leadership) => unknown, Target extends object>(
+export interface LeaderDecorator<This = unknown> {
+  /** As of `DistributedLockDecorator`. */
+  (): void;
+  <Method extends (leadership: Leadership) => unknown, Target extends object>(
     target: Target & { prototype?: never } & (Target extends This ? unknown : This),
     property: string | symbol,
-    descriptor: TypedPropertyDescriptor<T>,
-  ) => void);
+    descriptor: TypedPropertyDescriptor<Method>,
+  ): void;
+}
 
 /** The compiler names this when another type is returned where the method does not run. */
 export interface LeaderOnlyMismatch<Result> {
   '@LeaderOnly: elsewhere the method answers undefined, so its type must say so': Result | undefined;
 }
 
-type LeaderOnlyDecorator = ForComposition &
+export interface LeaderOnlyDecorator {
+  /** As of `DistributedLockDecorator`. */
+  (): void;
   // Parameters are contravariant: only `any` accepts all methods.
   // oxlint-disable-next-line typescript/no-explicit-any
-  (<T extends (...args: any[]) => unknown>(
+  <Method extends (...args: any[]) => unknown>(
     target: object & { prototype?: never },
     property: string | symbol,
-    descriptor: TypedPropertyDescriptor<T> &
-      (undefined extends Awaited<ReturnType<T>> ? unknown : LeaderOnlyMismatch<Awaited<ReturnType<T>>>),
-  ) => void);
+    descriptor: TypedPropertyDescriptor<Method> &
+      (undefined extends Awaited<ReturnType<Method>> ? unknown : LeaderOnlyMismatch<Awaited<ReturnType<Method>>>),
+  ): void;
+}
 
 /**
  * Calls the method when this process is elected, with `{ signal, epoch, resign }`: of all processes, one leads, for as long as its method runs.

@@ -26,9 +26,14 @@ import type { DistributedLockDecorator, OnContended } from './distributed-lock.t
  */
 // One signature, and no overload for templates: compiler errors about a wrong option then do not mention overloads. Without defaults: with
 // them the compiler would not infer the type of an unannotated parameter of `onContended`.
-export function DistributedLock<A extends readonly unknown[], F extends OnContended, S extends readonly unknown[], H>(
-  options: string | DistributedLockOptions<A, F, S, H>,
-): DistributedLockDecorator<A, F, S, H>;
+export function DistributedLock<
+  KeyArgs extends readonly unknown[],
+  Contended extends OnContended,
+  SignalArgs extends readonly unknown[],
+  This,
+>(
+  options: string | DistributedLockOptions<KeyArgs, Contended, SignalArgs, This>,
+): DistributedLockDecorator<KeyArgs, Contended, SignalArgs, This>;
 export function DistributedLock(...given: unknown[]): unknown {
   refuseUncalled('@DistributedLock', "@DistributedLock('product:#{id}')", given);
   const [options] = given;

@@ -17,14 +17,14 @@ import { placeRefusals } from '../base/decorator.messages.js';
 import { decoratorRefusals as refusals } from './method.messages.js';
 
 /**
- * The options of `@DistributedLock`: those of an acquisition, and the key. A, F, S and H are inferred from the functions among the options.
+ * The options of `@DistributedLock`: those of an acquisition, and the key. The type parameters are inferred from the functions among the options.
  */
 export type DistributedLockOptions<
-  A extends readonly unknown[] = readonly unknown[],
-  F extends OnContended = 'throw',
-  S extends readonly unknown[] = readonly unknown[],
-  H = unknown,
-> = Same<DecoratorOptions<A, F, S, H>> & LockSharing;
+  KeyArgs extends readonly unknown[] = readonly unknown[],
+  Contended extends OnContended = 'throw',
+  SignalArgs extends readonly unknown[] = readonly unknown[],
+  This = unknown,
+> = Same<DistributedLockTerms<KeyArgs, Contended, SignalArgs, This>> & LockSharing;
 
 /**
  * An editor shows the comments of a property when it is the same in all parts of a union. In a generic interface it would not, so the
@@ -32,11 +32,11 @@ export type DistributedLockOptions<
  */
 type Same<T> = { [K in keyof T]: T[K] };
 
-interface DecoratorOptions<
-  A extends readonly unknown[],
-  F extends OnContended,
-  S extends readonly unknown[],
-  H,
+export interface DistributedLockTerms<
+  KeyArgs extends readonly unknown[],
+  Contended extends OnContended,
+  SignalArgs extends readonly unknown[],
+  This,
 > extends Omit<LockTerms, 'signal'> {
   /**
    * The lock name. A template: `#{id}` is the argument of that name, `#{order.product.id}` an own property of it, `#{0}` the first
@@ -45,7 +45,7 @@ interface DecoratorOptions<
    * the name, or the names; under LockInterceptor, of the ExecutionContext. Build such a name with `lockName`, which encodes values. The
    * function is called on the object of the method: `key(this: Orders, id: string) { … }`.
    */
-  key: LockKey | ((this: H, ...args: A) => LockKey);
+  key: LockKey | ((this: This, ...args: KeyArgs) => LockKey);
   /**
    * What happens to a call when another caller holds its lock for the whole of `wait` (LOCK_CONTENDED, LOCK_WAIT_TIMEOUT): `throw` rejects
    * it; with the others `wait` is 0 where it is left out. `skip` returns undefined, or an Observable or iterable without values; a function is called with the error and the arguments of the
@@ -53,13 +53,13 @@ interface DecoratorOptions<
    * errors.
    * @default 'throw'
    */
-  onContended?: F | undefined;
+  onContended?: Contended | undefined;
   /**
    * Stops waiting: the call rejects with the signal's reason. Does not end a lock that is already held. A function of the method's
    * arguments returns the signal of each call: `(query, signal) => signal`; or give one signal for all calls.
    * @default none
    */
-  signal?: AbortSignal | ((this: H, ...args: S) => AbortSignal | undefined) | undefined;
+  signal?: AbortSignal | ((this: This, ...args: SignalArgs) => AbortSignal | undefined) | undefined;
   /**
    * Name of the connection, as given to `RedisLockModule.forRoot({ name })`.
    * @default the one without a name

@@ -2,11 +2,12 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { LockNotAcquiredError } from '../../errors/lock-errors.js';
 
-/** The kinds of results of a method that can wait for a lock. */
-type Lockable = PromiseLike<unknown> | Observable<unknown> | AsyncIterable<unknown>;
-// Parameters are contravariant: only `any` accepts all methods.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type LockableMethod = (...args: any[]) => Lockable;
+/** A method that can wait for a lock, by the kinds of its result. */
+export type LockableMethod = (
+  // Parameters are contravariant: only `any` accepts all methods.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  ...args: any[]
+) => PromiseLike<unknown> | Observable<unknown> | AsyncIterable<unknown>;
 
 /** `'throw'`, `'skip'`, or a function that is called in place of the method. */
 export type OnContended =
@@ -34,71 +35,73 @@ export interface ThisMismatch<Expected> {
 }
 
 /** A function that LockInterceptor calls gets the context, for all parameters of the method. */
-type ForInterceptor<A extends readonly unknown[], F> = A extends readonly [ExecutionContext] ? F : never;
+type ForInterceptor<Args extends readonly unknown[], F> = Args extends readonly [ExecutionContext] ? F : never;
 
-type Fits<T extends LockableMethod, A extends readonly unknown[], Mismatch> = ((...args: A) => void) extends
-  ((...args: Parameters<T>) => void) | ForInterceptor<A, (context: ExecutionContext) => void>
+type Fits<Method extends LockableMethod, Args extends readonly unknown[], Mismatch> = ((...args: Args) => void) extends
+  ((...args: Parameters<Method>) => void) | ForInterceptor<Args, (context: ExecutionContext) => void>
   ? unknown
   : Mismatch;
 
 /** The result of the method, or a promise of it. */
-type Answer<T extends LockableMethod> = Awaited<ReturnType<T>> | PromiseLike<Awaited<ReturnType<T>>>;
-type Fallback<T extends LockableMethod, A extends readonly unknown[]> =
-  | ((error: LockNotAcquiredError, ...args: Parameters<T>) => Answer<T>)
-  | ForInterceptor<A, (error: LockNotAcquiredError, context: ExecutionContext) => Answer<T>>;
+type Result<Method extends LockableMethod> = Awaited<ReturnType<Method>> | PromiseLike<Awaited<ReturnType<Method>>>;
+type Fallback<Method extends LockableMethod, KeyArgs extends readonly unknown[]> =
+  | ((error: LockNotAcquiredError, ...args: Parameters<Method>) => Result<Method>)
+  | ForInterceptor<KeyArgs, (error: LockNotAcquiredError, context: ExecutionContext) => Result<Method>>;
 
-type FunctionOf<F> = Extract<F, (...args: never) => unknown>;
+type FunctionOf<Contended> = Extract<Contended, (...args: never) => unknown>;
 
-type FallbackFits<T extends LockableMethod, A extends readonly unknown[], F> = [FunctionOf<F>] extends [Fallback<T, A>]
+type FallbackFits<Method extends LockableMethod, KeyArgs extends readonly unknown[], Contended> = [
+  FunctionOf<Contended>,
+] extends [Fallback<Method, KeyArgs>]
   ? unknown
-  : FallbackMismatch<Fallback<T, A>>;
+  : FallbackMismatch<Fallback<Method, KeyArgs>>;
 
 /** An Observable or an iterable without values fits any type. */
-type SkipFits<T extends LockableMethod, F> = 'skip' extends F
-  ? ReturnType<T> extends PromiseLike<infer Result>
-    ? undefined extends Result
+type SkipFits<Method extends LockableMethod, Contended> = 'skip' extends Contended
+  ? ReturnType<Method> extends PromiseLike<infer Value>
+    ? undefined extends Value
       ? unknown
-      : SkipMismatch<Result>
+      : SkipMismatch<Value>
     : unknown
   : unknown;
 
-/** Without `onContended`, F is the whole union. */
-type ContendedFits<T extends LockableMethod, A extends readonly unknown[], F> = [OnContended] extends [F]
+/** Without `onContended`, Contended is the whole union. */
+type ContendedFits<Method extends LockableMethod, KeyArgs extends readonly unknown[], Contended> = [
+  OnContended,
+] extends [Contended]
   ? unknown
-  : FallbackFits<T, A, F> & SkipFits<T, F>;
+  : FallbackFits<Method, KeyArgs, Contended> & SkipFits<Method, Contended>;
 
 /** This is unknown without a `this` parameter. */
 type ThisFits<Target, This> = Target extends This ? unknown : ThisMismatch<This>;
 
-type ThisOf<F> = [OnContended] extends [F]
+type ThisOf<Contended> = [OnContended] extends [Contended]
   ? unknown
-  : [FunctionOf<F>] extends [never]
+  : [FunctionOf<Contended>] extends [never]
     ? unknown
-    : ThisParameterType<FunctionOf<F>>;
+    : ThisParameterType<FunctionOf<Contended>>;
 
 /**
- * Nest's `applyDecorators` takes decorators of anything. The compiler never chooses this signature for a method, which has a target: so the checks of
- * the other one remain, and its errors mention no overload.
- */
-export interface ForComposition {
-  (): void;
-}
-
-/**
- * A decorator of instance methods: the static side of a class has a `prototype`. A, F, S and H are what the options' functions declare: the
+ * A decorator of instance methods: the static side of a class has a `prototype`. The parameters are what the options' functions declare: the
  * arguments of the key, `onContended`, the arguments of the signal, and the `this` of `key` and `signal`.
  */
-export type DistributedLockDecorator<
-  A extends readonly unknown[],
-  F extends OnContended = 'throw',
-  S extends readonly unknown[] = readonly unknown[],
-  H = unknown,
-> = ForComposition &
-  (<T extends LockableMethod, Target extends object>(
-    target: Target & { prototype?: never } & ThisFits<Target, ThisOf<F>> & ThisFits<Target, H>,
+export interface DistributedLockDecorator<
+  KeyArgs extends readonly unknown[] = readonly unknown[],
+  Contended extends OnContended = OnContended,
+  SignalArgs extends readonly unknown[] = readonly unknown[],
+  This = unknown,
+> {
+  /**
+   * Makes it a `MethodDecorator`, which `applyDecorators` takes. The compiler never chooses this signature for a method, which has a target:
+   * so the checks of the other one remain, and its errors mention no overload.
+   */
+  (): void;
+  <Method extends LockableMethod, Target extends object>(
+    target: Target & { prototype?: never } & ThisFits<Target, ThisOf<Contended>> & ThisFits<Target, This>,
     property: string | symbol,
-    descriptor: TypedPropertyDescriptor<T> &
-      Fits<T, A, KeyFunctionMismatch<Parameters<T>>> &
-      Fits<T, S, SignalFunctionMismatch<Parameters<T>>> &
-      ContendedFits<T, A, F>,
-  ) => void);
+    descriptor: TypedPropertyDescriptor<Method> &
+      Fits<Method, KeyArgs, KeyFunctionMismatch<Parameters<Method>>> &
+      Fits<Method, SignalArgs, SignalFunctionMismatch<Parameters<Method>>> &
+      ContendedFits<Method, KeyArgs, Contended>,
+  ): void;
+}

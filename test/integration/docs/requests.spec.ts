@@ -19,6 +19,7 @@ import { LockTestBed, RedisLockTestingModule } from 'nestjs-redis-lock/testing';
 import { lastValueFrom } from 'rxjs';
 import { ReportsController } from '../../../examples/client-gone.js';
 import { events, ProductsController, TransactionInterceptor } from '../../../examples/lock-interceptor.js';
+import { ProductSales } from '../../../examples/own-decorator.js';
 import { Ledger, Webhooks, WrongWebhooks } from '../../../examples/recipes/webhook.js';
 import { LockDesk } from '../../../examples/views.js';
 import { freePort } from '../../support/redis-server.js';
@@ -45,6 +46,17 @@ const start = async (metadata: ModuleMetadata) => {
 };
 
 describe("the guide's examples for requests", () => {
+  it('own-decorator.ts: a route gets its lock by a decorator of the application, and a job runs on the leader', async () => {
+    await using server = await start({ controllers: [ProductSales] });
+    const { app, request } = server;
+    expect(await (await request('POST', '/products/42/sale')).text()).toBe('sold 42 under product:42');
+    const sales = app.get(ProductSales);
+    const nightly = app.get(RedisLockService).election('nightly');
+    while (!nightly.isLeader) await new Promise(setImmediate);
+    await sales.clean();
+    expect(sales.cleaned).toBe(1);
+  });
+
   it('client-gone.ts: a call whose client hangs up leaves the queue', async () => {
     await using server = await start({ controllers: [ReportsController] });
     const { bed, request } = server;
