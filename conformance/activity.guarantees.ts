@@ -1,4 +1,4 @@
-import type { ActivityReport, LockBackend } from '../lib/core/lock-backend.js';
+import type { ActivityReport, LockBackend } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import { expect } from './expectations.js';
 

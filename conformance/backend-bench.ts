@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BackendCapabilities } from '../lib/core/lock-backend.js';
+import type { BackendCapabilities } from 'nestjs-redis-lock/backend';
 import type { ConformanceTarget, TargetOptions } from './target.js';
 import { Party } from './party.js';
 import type { TestFramework } from './test-framework.js';

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { BackendCapabilities, LockBackend } from '../lib/core/lock-backend.js';
-import { LockClient } from '../lib/core/lock-client.js';
-import type { LockKey } from '../lib/core/lock-key.js';
-import type { LockScope } from '../lib/core/lock-scope.js';
-import type { Lock } from '../lib/core/lock.js';
 import {
+  type BackendCapabilities,
   type Fairness,
-  type LockOptions,
+  LocalElection,
+  type Lock,
+  type LockBackend,
+  LockClient,
   lockDefaults,
+  type LockKey,
+  type LockOptions,
+  type LockScope,
   type ResolvedLockOptions,
   resolveOptions,
-} from '../lib/core/options.js';
-import { LocalElection } from '../lib/leader/election.js';
+} from 'nestjs-redis-lock/backend';
 import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
 import type { TestFramework } from './test-framework.js';

@@ -1,8 +1,15 @@
-import type { AcquireReply, LockDemand, PresentHolder } from '../lib/core/lock-backend.js';
-import { callerSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
-import { callerOf } from '../lib/core/describe.js';
-import { lockDefaults } from '../lib/core/options.js';
-import type { LockHolder, LockNotAcquiredError } from '../lib/errors/lock-errors.js';
+import {
+  type AcquireReply,
+  callerOf,
+  callerSuffix,
+  lockDefaults,
+  type LockDemand,
+  type LockHolder,
+  type LockNotAcquiredError,
+  newClientId,
+  originOf,
+  type PresentHolder,
+} from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import type { ClientBench, Member } from './client-bench.js';
 import { expect } from './expectations.js';

@@ -1,4 +1,4 @@
-import { allCapabilities } from '../lib/core/lock-backend.js';
+import { allCapabilities } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import { ifAnswered, type Party } from './party.js';
 import { expect } from './expectations.js';

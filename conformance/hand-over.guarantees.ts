@@ -1,8 +1,14 @@
-import { originOf } from '../lib/core/claim-id.js';
-import { exclusive, type LockDemand } from '../lib/core/lock-backend.js';
-import { type AdoptOptions, lockDefaults, resolveAdoption } from '../lib/core/options.js';
-import { readTicket, type TicketHold } from '../lib/core/ticket.js';
-import type { Lock } from '../lib/core/lock.js';
+import {
+  type AdoptOptions,
+  exclusive,
+  type Lock,
+  lockDefaults,
+  type LockDemand,
+  originOf,
+  readTicket,
+  resolveAdoption,
+  type TicketHold,
+} from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import { aborted, type ClientBench, type Member } from './client-bench.js';
 import { expect, thrownBy } from './expectations.js';

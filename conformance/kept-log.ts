@@ -1,4 +1,4 @@
-import type { LockLog } from '../lib/core/lock-log.js';
+import type { LockLog } from 'nestjs-redis-lock/backend';
 
 /** A log that keeps its lines. */
 export class KeptLog implements LockLog {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { CampaignOptions, Leadership } from '../lib/leader/leadership.js';
+import type { CampaignOptions, Leadership } from 'nestjs-redis-lock/backend';
 import type { ClientBench, Member } from './client-bench.js';
 import { conditions } from './conditions.js';
 import { expect } from './expectations.js';

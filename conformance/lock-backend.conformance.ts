@@ -1,4 +1,4 @@
-import { type BackendCapabilities, allCapabilities } from '../lib/core/lock-backend.js';
+import { allCapabilities, type BackendCapabilities } from 'nestjs-redis-lock/backend';
 import { activity } from './activity.guarantees.js';
 import { BackendBench } from './backend-bench.js';
 import { callers } from './callers.guarantees.js';

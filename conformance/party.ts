@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { callerSuffix } from '../lib/core/claim-id.js';
 import {
   type AcquireReply,
+  callerSuffix,
   type ClaimRef,
   exclusive,
   type LockBackend,
   type LockDemand,
   type PushedGrant,
   type ReleaseReply,
-} from '../lib/core/lock-backend.js';
+} from 'nestjs-redis-lock/backend';
 import { conditions } from './conditions.js';
 
 /** What a claim requests; default: a long lease, and to wait in the queue. */

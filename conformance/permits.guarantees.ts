@@ -1,4 +1,4 @@
-import type { ClaimRef, LockDemand } from '../lib/core/lock-backend.js';
+import type { ClaimRef, LockDemand } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import type { Held, Party } from './party.js';
 import { expect } from './expectations.js';

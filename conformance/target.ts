@@ -1,4 +1,4 @@
-import type { LockBackend } from '../lib/core/lock-backend.js';
+import type { LockBackend } from 'nestjs-redis-lock/backend';
 
 export interface TargetOptions {
   /** ms */

@@ -1,5 +1,3 @@
-import { testingRefusals } from '../lib/testing/testing.messages.js';
-
 /** What the suite needs of the framework that runs it: jest, vitest, mocha and node:test have it, some under other names. */
 export interface TestFramework {
   describe(title: string, body: () => void): unknown;
@@ -21,7 +19,12 @@ export function globalFramework(): TestFramework {
     afterAll = after,
   } = globalThis as Partial<Record<string, unknown>>;
   const framework = { describe, it, beforeAll, afterEach, afterAll };
-  for (const [name, value] of Object.entries(framework))
-    if (typeof value !== 'function') throw testingRefusals.noFramework(name);
+  for (const [name, value] of Object.entries(framework)) if (typeof value !== 'function') throw noFramework(name);
   return framework as TestFramework;
 }
+
+const noFramework = (name: string): Error =>
+  new Error(
+    `lockBackendConformance: there is no global function '${name}'. Give the functions of your test framework: ` +
+      'lockBackendConformance(open, { describe, it, beforeAll, afterEach, afterAll }).',
+  );

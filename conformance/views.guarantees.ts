@@ -1,5 +1,4 @@
-import { callerSuffix, newClientId, originOf } from '../lib/core/claim-id.js';
-import { lockDefaults } from '../lib/core/options.js';
+import { callerSuffix, lockDefaults, newClientId, originOf } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import { aborted, type ClientBench, type Member } from './client-bench.js';
 import { expect } from './expectations.js';

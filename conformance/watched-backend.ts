@@ -1,4 +1,3 @@
-import type { Clock } from '../lib/core/clock.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -7,6 +6,7 @@ import type {
   AdoptReply,
   AdoptRequest,
   ClaimRef,
+  Clock,
   HolderRef,
   LockBackend,
   LockBackendEvents,
@@ -16,7 +16,7 @@ import type {
   ReleaseRequest,
   RenewReply,
   RenewRequest,
-} from '../lib/core/lock-backend.js';
+} from 'nestjs-redis-lock/backend';
 import { conditions } from './conditions.js';
 
 /** Wraps a backend: counts the calls of a client, and lets tests wait for replies. */

@@ -1,6 +1,6 @@
 /**
  * Builds the package. tsc compiles the sources once, file by file, into dist/modules (tests and tools load internals from there), and a
- * roll-up makes of them what is published: dist/esm and dist/cjs, with one file for each entry and format, and one for what they share.
+ * roll-up makes of them what is published: dist/esm and dist/cjs, with one file for each entry, and one for what they share.
  *
  *   node scripts/build.mjs              from scratch; type errors fail
  *   node scripts/build.mjs --if-stale   only when the sources have changed, and without the check of types: lint has it
@@ -10,14 +10,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { writeScripts } from './embed-lua.mjs';
-import { rollUp } from './roll-up.mjs';
+import { rollUp, rollUpSuite } from './roll-up.mjs';
 import { root, runNode, tool } from './run.mjs';
 
 /** The file that is published, without its extension, and its source. package.json names the same entries in `exports`. */
 export const ENTRIES = {
   index: 'lib/index',
   testing: 'lib/testing/index',
-  backend: 'conformance/index',
+  backend: 'lib/backend',
   console: 'lib/console/index',
   otel: 'lib/telemetry/otel/index',
   client: 'lib/client/index',
@@ -33,9 +33,13 @@ const PROGRAMS = { cli: 'lib/cli/main' };
 
 /** The directories that are compiled; tsconfig.build.json includes the same. */
 const SOURCES = ['lib', 'conformance'];
-const OUTPUT = ['modules', 'esm', 'cjs', 'contents.json'];
 
 const dist = join(root, 'dist');
+/** What a build makes, and its place. */
+const OUTPUT = {
+  ...Object.fromEntries(['modules', 'esm', 'cjs', 'contents.json'].map((name) => [name, join(dist, name)])),
+  conformance: join(root, 'conformance', 'dist'),
+};
 /** Beside the output, not in it. */
 const stamp = join(dist, '.sources');
 
@@ -72,7 +76,7 @@ export async function build({ ifStale = false } = {}) {
   const isCurrent =
     existsSync(stamp) &&
     readFileSync(stamp, 'utf8') === sources &&
-    OUTPUT.every((directory) => existsSync(join(dist, directory)));
+    Object.values(OUTPUT).every((place) => existsSync(place));
   if (ifStale && isCurrent) return;
 
   // Complete before it takes the place of what was there: another process may be using it.
@@ -81,14 +85,14 @@ export async function build({ ifStale = false } = {}) {
   try {
     const modules = join(fresh, 'modules');
     await compile(modules, !ifStale);
-    await rollUp(modules, ENTRIES, { ...THREADS, ...PROGRAMS }, fresh);
-    for (const name of Object.keys(PROGRAMS)) rmSync(join(fresh, 'cjs', `${name}.js`));
+    await rollUp(modules, ENTRIES, { threads: THREADS, programs: PROGRAMS }, fresh);
+    await rollUpSuite(modules, join(fresh, 'conformance'));
     writeFileSync(join(fresh, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
     rmSync(stamp, { force: true });
     mkdirSync(old);
-    for (const directory of OUTPUT) {
-      if (existsSync(join(dist, directory))) renameSync(join(dist, directory), join(old, directory));
-      renameSync(join(fresh, directory), join(dist, directory));
+    for (const [name, place] of Object.entries(OUTPUT)) {
+      if (existsSync(place)) renameSync(place, join(old, name));
+      renameSync(join(fresh, name), place);
     }
     writeFileSync(stamp, sources);
   } finally {

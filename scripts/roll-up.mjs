@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'acorn';
@@ -12,31 +12,13 @@ import { root } from './run.mjs';
  */
 const SHARED = {
   library: [
-    'lib/client/redis-lock.client',
-    'lib/connection/lock-calls',
-    'lib/connection/lock.connection',
-    'lib/connection/create-backend',
-    'lib/connection/resolve-connection',
-    'lib/core/lock-client',
-    'lib/core/lock-log',
-    'lib/key/lock-name.tag',
-    // They check the options.
-    'lib/backends/quorum/quorum-rules',
-    'lib/backends/quorum/quorum.messages',
-    // It would be a file of its own.
-    'lib/testing/testing.messages',
+    ...['lib/backend', 'lib/locks', 'lib/client/redis-lock.client', 'lib/connection/lock.connection'],
+    ...['lib/connection/create-backend', 'lib/connection/resolve-connection', 'lib/core/lock-log'],
   ],
   nest: ['lib/index'],
-  // Of a worker thread and the one that starts it.
-  leases: ['lib/worker/lease-memory', 'lib/worker/shared-clock'],
-  // By themselves: in the tarball both formats of a file are neighbours, and the second one takes no room while the file is smaller than the
-  // window of gzip (32 kB).
-  'quorum-answers': ['lib/backends/quorum/quorum-answers'],
-  'memory-table': ['lib/backends/memory/lock-table'],
-  'console-page': ['lib/console/page.generated'],
-  'console-script': ['lib/console/script.generated'],
+  page: ['lib/console/page.generated', 'lib/console/script.generated'],
 };
-const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: ['lib/index'] };
+const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: SHARED.nest };
 
 /** Packages stay imports; tslib alone, which holds the helpers of decorators, becomes part of the output. @param {string} id */
 const external = (id) => !/^[./]/.test(id) && id !== 'tslib';
@@ -57,6 +39,8 @@ const tslib = {
   name: 'tslib',
   resolveId: (id) => (id === 'tslib' ? tslibFile : null),
 };
+
+const types = dts({ tsconfig: join(root, 'tsconfig.build.json') });
 
 /** An instruction to webpack. @param {string} comment */
 const isForBundlers = (comment) => comment.startsWith(' webpackMode');
@@ -117,6 +101,36 @@ const classNames = {
   },
 };
 
+/**
+ * What imports Nest is there as ES module and as CommonJS: Nest 12 is ESM, and jest in CommonJS loads Nest 11. So is what names the place of
+ * its own file. All else is CommonJS, once, which both can load: the engine is the same for both (docs/inside/adr/0082-rolled-up.md).
+ * @param {string[]} programs they are ES modules, and no CommonJS
+ * @returns {import('rollup').Plugin}
+ */
+const onlyWhatNeedsIt = (programs) => ({
+  name: 'only-what-needs-it',
+  generateBundle({ format }, bundle) {
+    const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
+    const isProgram = (/** @type {string} */ file) => programs.includes(file.replace(/\.js$/, ''));
+    if (format === 'cjs') {
+      for (const { fileName } of chunks) if (isProgram(fileName)) delete bundle[fileName];
+      return;
+    }
+    /** @param {import('rollup').OutputChunk} chunk @returns {boolean} */
+    const isModule = ({ fileName, imports, code }) =>
+      isProgram(fileName) ||
+      code.includes('import.meta') ||
+      imports.some((name) => {
+        const file = bundle[name];
+        return file?.type === 'chunk' ? isModule(file) : name.startsWith('@nestjs/');
+      });
+    const others = chunks.filter((chunk) => !isModule(chunk)).map(({ fileName }) => fileName);
+    for (const chunk of chunks)
+      for (const file of others) chunk.code = chunk.code.replaceAll(`'./${file}'`, `'../cjs/${file}'`);
+    for (const file of others) delete bundle[file];
+  },
+});
+
 /** The comment above the first line of an entry. Rollup drops it. @param {string} file */
 const heading = (file) => /^\/\*\*.*?\*\//s.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
 
@@ -134,7 +148,7 @@ const chunks = (shared, modules, extension) =>
  * @param {Record<string, string>} input by the names of the published files
  * @param {Record<string, string[]>} shared
  * @param {import('rollup').Plugin[]} plugins
- * @param {{ dir: string, format: 'es' | 'cjs', extension: '.js' | '.d.ts' }[]} outputs
+ * @param {{ dir: string, format: 'es' | 'cjs', extension: string }[]} outputs
  * @returns the modules of each file, by its path
  */
 async function bundle(input, shared, plugins, outputs) {
@@ -166,17 +180,16 @@ async function bundle(input, shared, plugins, outputs) {
 /**
  * @param {string} modules the directory with what tsc wrote: a .js and a .d.ts for each source
  * @param {Record<string, string>} entries the name of the published file, and its source, both without extension
- * @param {Record<string, string>} threads the same for what is JavaScript only
- * @param {string} target gets esm and cjs, each with JavaScript and declarations
+ * @param {{ threads: Record<string, string>, programs: Record<string, string> }} others the same for what is JavaScript only
+ * @param {string} target gets esm and cjs, the latter with all declarations
  */
-export async function rollUp(modules, entries, threads, target) {
+export async function rollUp(modules, entries, { threads, programs }, target) {
   const [esm, cjs] = [join(target, 'esm'), join(target, 'cjs')];
-  const sources = inputs(modules, { ...entries, ...threads }, '.js');
   const shared = chunks(SHARED, modules, '.js');
   const made = await bundle(
-    sources,
+    inputs(modules, { ...entries, ...threads, ...programs }, '.js'),
     { ...shared, library: [tslibFile, ...(shared['library'] ?? [])] },
-    [tslib, version, lighter, classNames],
+    [tslib, version, lighter, classNames, onlyWhatNeedsIt(Object.keys(programs))],
     [
       { dir: esm, format: 'es', extension: '.js' },
       { dir: cjs, format: 'cjs', extension: '.js' },
@@ -192,11 +205,24 @@ export async function rollUp(modules, entries, threads, target) {
   await bundle(
     declarations,
     chunks(SHARED_DECLARATIONS, modules, '.d.ts'),
-    [dts({ tsconfig: join(root, 'tsconfig.build.json') }), classNames],
+    [types, classNames],
     [{ dir: cjs, format: 'es', extension: '.d.ts' }],
   );
   // One set of declarations, so that a type is the same for import and require. An ES module may take it from CommonJS, not the reverse.
   for (const [name, source] of Object.entries(declarations)) {
-    writeFileSync(join(esm, `${name}.d.ts`), `${heading(source)}\nexport * from '../cjs/${name}.js';\n`.trimStart());
+    if (existsSync(join(esm, `${name}.js`)))
+      writeFileSync(join(esm, `${name}.d.ts`), `${heading(source)}\nexport * from '../cjs/${name}.js';\n`.trimStart());
   }
+}
+
+/**
+ * The conformance suite, a package of its own. It has the engine from its peer.
+ * @param {string} modules as above
+ * @param {string} target
+ */
+export async function rollUpSuite(modules, target) {
+  const input = { index: 'conformance/index' };
+  const [code, declarations] = [inputs(modules, input, '.js'), inputs(modules, input, '.d.ts')];
+  await bundle(code, {}, [tslib, lighter], [{ dir: target, format: 'cjs', extension: '.cjs' }]);
+  await bundle(declarations, {}, [types], [{ dir: target, format: 'es', extension: '.d.cts' }]);
 }

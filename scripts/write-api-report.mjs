@@ -1,5 +1,5 @@
 /**
- * Writes docs/reference/api.md: what the package exports, with its comments. A change of the public API is seen there in a review.
+ * Writes docs/reference/api.md: what the packages export, with its comments. A change of the public API is seen there in a review.
  *
  *   npm run docs:api                            builds where needed, and writes the page
  *   node scripts/write-api-report.mjs --check   exits 1 when the page is stale
@@ -14,13 +14,14 @@ import { root } from './run.mjs';
 const page = join(root, 'docs', 'reference', 'api.md');
 const printer = ts.createPrinter();
 
-/** The subpaths of package.json that have types, with their declaration files. @returns {[path: string, file: string][]} */
+/** The subpaths of both packages that have types, with their declaration files. @returns {[path: string, file: string][]} */
 function entryPoints() {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  return Object.entries(/** @type {Record<string, any>} */ (exports)).flatMap(([path, conditions]) => {
-    const types = conditions.import?.types;
-    return types === undefined ? [] : [[join(name, path), join(root, types)]];
+  const own = Object.entries(/** @type {Record<string, any>} */ (exports)).flatMap(([path, conditions]) => {
+    const types = conditions.import?.types ?? conditions.types;
+    return types === undefined ? [] : [/** @type {[string, string]} */ ([join(name, path), join(root, types)])];
   });
+  return [...own, ['nestjs-redis-lock-conformance', join(root, 'conformance', 'dist', 'index.d.cts')]];
 }
 
 /** Private and internal members are left out. @param {ts.Node} member */
@@ -136,7 +137,12 @@ async function pageText() {
   const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2023, skipLibCheck: true };
   const program = ts.createProgram(
     entries.map(([, file]) => file),
-    { ...options, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+    {
+      ...options,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      // The suite names its peer.
+      paths: { 'nestjs-redis-lock/backend': [join(root, 'dist', 'cjs', 'backend.d.ts')] },
+    },
   );
   const checker = program.getTypeChecker();
   /** @param {ts.Symbol} symbol what an import or export stands for */
@@ -156,7 +162,7 @@ async function pageText() {
   const text = [
     '# Public API',
     '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs:api. -->',
-    'What this package exports. A change here is a change of the public API: it wants a changeset.',
+    'What the packages export. A change here is a change of the public API: it wants a changeset.',
     ...sections,
   ].join('\n\n');
   return format(text, { ...(await resolveConfig(page)), parser: 'markdown' });

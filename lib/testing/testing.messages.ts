@@ -31,13 +31,6 @@ export const testingRefusals = {
     new Error(
       `VirtualClock: timers run on and on at ${at} ms, and no time passes. Look for a timer that arms itself again at once.`,
     ),
-
-  /** `lockBackendConformance` in a framework without globals, such as node:test. */
-  noFramework: (name: string) =>
-    new Error(
-      `lockBackendConformance: there is no global function '${name}'. Give the functions of your test framework: ` +
-        'lockBackendConformance(open, { describe, it, beforeAll, afterEach, afterAll }).',
-    ),
 } as const;
 
 /** Warnings of the process while a test runs: once for each clock. */

@@ -2,7 +2,7 @@ import type { Cluster } from 'ioredis';
 import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
 import type { RedisClusterOptions } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
-import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock/backend';
+import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock-conformance';
 import type { ClusterGroup } from '../support/cluster-group.js';
 import { KeptLog } from '../../conformance/kept-log.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { ClusterTarget } from './cluster-target.js';
 

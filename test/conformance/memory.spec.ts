@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 // #region suite
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { MemoryLockBackend, MemoryLockServer } from 'nestjs-redis-lock/testing';
 
 describe('locks in memory', () =>

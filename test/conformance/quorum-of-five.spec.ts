@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
 import { partsOfSuite, QuorumTarget } from './quorum-target.js';
 

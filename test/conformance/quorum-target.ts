@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { ConformanceTarget, TargetOptions, TestFramework } from 'nestjs-redis-lock/backend';
+import type { ConformanceTarget, TargetOptions, TestFramework } from 'nestjs-redis-lock-conformance';
 import { QuorumBackend } from '../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { RedisTarget } from './redis-target.js';
 

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import { RedisBackend, type RedisConnection } from '../../lib/backends/redis/index.js';
 import { KeptLog } from '../../conformance/kept-log.js';
-import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock/backend';
+import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock-conformance';
 
 /** Locks on one Redis server, with the given connection options. Other servers that were started for it end with it. */
 export class RedisTarget implements ConformanceTarget {

@@ -1,5 +1,5 @@
 import { afterAll, describe } from '@jest/globals';
-import { type ConformanceTarget, lockBackendConformance, type TargetOptions } from 'nestjs-redis-lock/backend';
+import { type ConformanceTarget, lockBackendConformance, type TargetOptions } from 'nestjs-redis-lock-conformance';
 import { KeptLog } from '../../conformance/kept-log.js';
 import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend, redissonCapabilities } from '../../lib/backends/redis/redisson/redisson-backend.js';

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { RedisTarget } from './redis-target.js';
 

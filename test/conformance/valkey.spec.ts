@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock/backend';
+import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
 import { findValkeyServer, startRedis } from '../support/redis-server.js';
 import { RedisTarget } from './redis-target.js';
 

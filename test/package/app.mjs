@@ -63,8 +63,10 @@ export function dependenciesOf(line) {
   };
 }
 
+export const SUITE = 'nestjs-redis-lock-conformance';
+
 /** @typedef {'esm' | 'cjs'} Format */
-/** @typedef {{ command?: string, args?: string[], env?: NodeJS.ProcessEnv }} Runtime */
+/** @typedef {{ command?: string, args?: string[], env?: NodeJS.ProcessEnv, patience?: number }} Runtime patience: milliseconds until it has to end */
 /** @typedef {{ name: string, options: Record<string, unknown> }} Resolution */
 
 /** A user's application: the packed package and its peers from the registry, installed as npm would for him. */
@@ -82,18 +84,19 @@ export class App {
     this.sources = sources;
   }
 
-  /** @param {string} tarball */
-  async install(tarball) {
-    await npmInstall(this.directory, { ...this.dependencies, 'nestjs-redis-lock': `file:${tarball}` });
+  /** @param {string} tarball @param {string} [suite] the tarball of nestjs-redis-lock-conformance, for authors of a backend */
+  async install(tarball, suite) {
+    const ours = { 'nestjs-redis-lock': `file:${tarball}`, ...(suite && { [SUITE]: `file:${suite}` }) };
+    await npmInstall(this.directory, { ...this.dependencies, ...ours });
     cpSync(join(root, 'test', 'package', 'apps'), join(this.directory, 'apps'), { recursive: true });
   }
 
-  /** import and require give one copy. */
+  /** import and require give one copy, and both builds have one engine. */
   async loadsOnce() {
     await this.run(['apps/single-copy.mjs']);
   }
 
-  /** Where both builds are loaded, errors of one are caught by the filter and the classes of the other. */
+  /** Where two copies are loaded, errors of one are caught by the filter and the classes of the other. */
   async tellsErrorsOfBothCopies(/** @type {string} */ redisUrl) {
     await this.runs('apps/two-copies.mjs', 'two copies, one kind of errors', redisUrl);
   }
@@ -172,8 +175,8 @@ export class App {
    * @param {string} redisUrl
    * @param {Runtime} [runtime] another one than this Node
    */
-  async runs(program, words, redisUrl, { command, args = [], env } = {}) {
-    const output = await this.run([...args, program], { REDIS_URL: redisUrl, ...env }, command);
+  async runs(program, words, redisUrl, { command, args = [], env, patience } = {}) {
+    const output = await this.run([...args, program], { REDIS_URL: redisUrl, ...env }, command, patience);
     if (!output.includes(words)) throw new Error(output);
   }
 
@@ -182,15 +185,15 @@ export class App {
    * @param {NodeJS.ProcessEnv} [env]
    * @param {string} [command] another program than this Node
    */
-  async run(args, env = {}, command = process.execPath) {
-    const end = AbortSignal.timeout(30_000);
+  async run(args, env = {}, command = process.execPath, patience = 30_000) {
+    const end = AbortSignal.timeout(patience);
     const { code, output } = await runNode(args, {
       command,
       cwd: this.directory,
       env: { NODE_OPTIONS: '', ...env },
       signal: end,
     });
-    if (end.aborted) throw new Error(`did not end by itself within 30 s:\n${output}`);
+    if (end.aborted) throw new Error(`did not end by itself within ${patience / 1000} s:\n${output}`);
     if (code !== 0) throw new Error(output);
     return output;
   }

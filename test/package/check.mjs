@@ -60,9 +60,11 @@ async function typesResolve(file) {
 }
 
 async function wellFormed() {
-  const { messages } = await publint({ pkgDir: root, strict: true, pack: false });
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  if (messages.length > 0) throw new Error(messages.map((message) => formatMessage(message, manifest)).join('\n'));
+  for (const pkgDir of [root, join(root, 'conformance')]) {
+    const { messages } = await publint({ pkgDir, strict: true, pack: false });
+    const manifest = JSON.parse(readFileSync(join(pkgDir, 'package.json'), 'utf8'));
+    if (messages.length > 0) throw new Error(messages.map((message) => formatMessage(message, manifest)).join('\n'));
+  }
 }
 
 /** `npm run docs:api` writes it. */
@@ -89,13 +91,13 @@ const NEIGHBOURS = join('built', 'esm-nodenext', 'neighbours.js');
 
 /**
  * @param {App} app
- * @param {string} tarball
+ * @param {{ tarball: string, suite: string }} packed
  * @param {string} redisUrl
  */
-async function checkApp(app, tarball, redisUrl) {
+async function checkApp(app, { tarball, suite }, redisUrl) {
   const { line } = app;
   const installed = await check(`${line}: npm installs it without a conflict of peers`, async () => {
-    await app.install(tarball);
+    await app.install(tarball, suite);
     return true;
   });
   if (!installed) return;
@@ -104,7 +106,7 @@ async function checkApp(app, tarball, redisUrl) {
     await check(`${line}: jest in CommonJS loads the CommonJS build`, () => app.loadsInJest());
   }
   await check(`${line}: the CommonJS build loads by itself`, () => app.loadsAsPlainCommonJs());
-  await check(`${line}: both builds in one application tell each other's errors apart`, () =>
+  await check(`${line}: two copies in one application tell each other's errors apart`, () =>
     app.tellsErrorsOfBothCopies(redisUrl),
   );
   for (const compiler of /** @type {const} */ (['tsc', 'swc', 'esbuild'])) {
@@ -125,6 +127,13 @@ async function checkApp(app, tarball, redisUrl) {
         app.runs(join(programs, program), words, redisUrl),
       );
     }
+  }
+  if (line.startsWith('Nest 12')) {
+    const program = join('built', 'esm-nodenext', 'own-backend.js');
+    // The suite takes half a minute, and other checks run at the same time.
+    await check(`${line}: the packed suite checks a backend of the application`, () =>
+      app.runs(program, 'an own backend keeps its promises', redisUrl, { patience: 240_000 }),
+    );
   }
   // ES modules of the package on Nest 12, CommonJS on Nest 11.
   const format = line.startsWith('Nest 12') ? 'esm' : 'cjs';
@@ -165,10 +174,10 @@ const redis = await redisForThisRun();
 try {
   const packed = await check('builds and packs', async () => {
     await build({ ifStale: true });
-    return pack(directory);
+    return { ...pack(directory), suite: pack(directory, join(root, 'conformance')).filename };
   });
   if (packed !== undefined) {
-    const tarball = join(directory, packed.filename);
+    const [tarball, suite] = /** @type {const} */ ([join(directory, packed.filename), join(directory, packed.suite)]);
     await check('docs/reference/api.md says what is exported', apiIsReported);
     await check('only intended files are published', () => onlyIntendedFiles(packed));
     await check('every exported path is published', () => exportsExist(packed));
@@ -180,8 +189,11 @@ try {
     await check('the client and the command line load ioredis and ms, and no Nest', clientLoadsNoNest);
     await check('the thread of a renewal worker loads ioredis and ms, and no Nest', workerLoadsNoNest);
     await check(`the tarball has at most ${most.kilobytes} kB and ${most.files} files`, () => smallEnough(packed));
-    await check('publint finds nothing', wellFormed);
-    await check('arethetypeswrong finds nothing', () => typesResolve(tarball));
+    await check('publint finds nothing, in both packages', wellFormed);
+    await check('arethetypeswrong finds nothing, in both packages', async () => {
+      await typesResolve(tarball);
+      await typesResolve(suite);
+    });
     await check('the table of versions is complete', tableIsComplete);
     await check('the changesets become the CHANGELOG of the next version', () =>
       changesetsBecomeTheChangelog(directory),
@@ -202,7 +214,7 @@ try {
           ...WATCHING[line],
         }),
     );
-    await Promise.all(apps.map((app) => checkApp(app, tarball, redis.url)));
+    await Promise.all(apps.map((app) => checkApp(app, { tarball, suite }, redis.url)));
     await check(`${lines.join(' and ')}: processes of both share one queue of one lock`, async () => {
       const programs = apps.map((app) => app.runs(NEIGHBOURS, 'shared with the neighbour', redis.url));
       await Promise.all(programs);

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join, posix } from 'node:path';
 import { root } from '../../scripts/run.mjs';
 
 /** Of the tarball. */
-export const most = { kilobytes: 440, files: 75 };
+export const most = { kilobytes: 300, files: 50 };
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(js|d\.ts)|dist\/cjs\/package\.json)$/;
@@ -16,12 +17,13 @@ const INTENDED =
 
 /**
  * @param {string} directory
+ * @param {string} [home] of the package
  * @returns {Packed}
  */
-export function pack(directory) {
+export function pack(directory, home = root) {
   // dist is built by now; prepack would build it again.
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
-  return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))[0];
+  return JSON.parse(execFileSync('npm', args, { cwd: home, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))[0];
 }
 
 /** @param {Packed} packed */
@@ -46,49 +48,40 @@ export function exportsExist({ files }) {
   if (missing.length > 0) throw new Error(`exported but not in the tarball: ${missing.join(', ')}`);
 }
 
-/** The files and packages that an entry loads at once. @param {string} format @param {string} entry */
+/** The formats of an entry: ES modules where they are needed (scripts/roll-up.mjs), CommonJS always. @param {string} entry */
+const formatsOf = (entry) => ['esm', 'cjs'].filter((format) => existsSync(join(root, 'dist', format, `${entry}.js`)));
+
+/** The files in dist, and the packages, that an entry loads at once. @param {string} format @param {string} entry */
 function loadedBy(format, entry) {
-  const loaded = new Set([`./${entry}.js`]);
+  const loaded = new Set([`${format}/${entry}.js`]);
   for (const file of loaded) {
-    const code = file.startsWith('.') ? readFileSync(join(root, 'dist', format, file), 'utf8') : '';
+    const code = isOurs(file) ? readFileSync(join(root, 'dist', file), 'utf8') : '';
     for (const [, name = ''] of code.matchAll(/(?:^(?:import|export) .* from |\brequire\()'([^']+)'/gm))
-      loaded.add(name);
+      loaded.add(name.startsWith('.') ? posix.join(posix.dirname(file), name) : name);
   }
-  return [...loaded].filter((name) => !name.startsWith('node:'));
+  return [...loaded].filter((name) => !builtinModules.includes(name.replace('node:', '')));
+}
+
+const isOurs = (/** @type {string} */ name) => /^(esm|cjs)\//.test(name);
+
+/** @param {string[]} entries @param {RegExp} allowed what they load */
+function loadOnly(entries, allowed) {
+  for (const entry of entries)
+    for (const format of formatsOf(entry)) {
+      const foreign = loadedBy(format, entry).filter((name) => !allowed.test(name));
+      if (foreign.length > 0) throw new Error(`dist/${format}/${entry}.js loads ${foreign.join(', ')}`);
+    }
 }
 
 /** An SDK has to be set up before the application loads what it instruments: Nest, ioredis. */
-export function telemetryLoadsNothing() {
-  for (const format of ['esm', 'cjs']) {
-    const foreign = loadedBy(format, 'otel').filter(
-      (name) => name === './library.js' || !/^(\.|@opentelemetry\/api$)/.test(name),
-    );
-    if (foreign.length > 0) throw new Error(`dist/${format}/otel.js loads ${foreign.join(', ')}`);
-  }
-}
+export const telemetryLoadsNothing = () => loadOnly(['otel'], /^(cjs\/(?!library|nest)|@opentelemetry\/api$)/);
 
 /** They are for processes without Nest. */
-export function clientLoadsNoNest() {
-  const files = /** @type {const} */ ([
-    ['esm', 'client'],
-    ['cjs', 'client'],
-    ['esm', 'cli'],
-  ]);
-  for (const [format, entry] of files) {
-    const foreign = loadedBy(format, entry).filter((name) => name === './nest.js' || !/^(\.|ioredis$|ms$)/.test(name));
-    if (foreign.length > 0) throw new Error(`dist/${format}/${entry}.js loads ${foreign.join(', ')}`);
-  }
-}
+export const clientLoadsNoNest = () => loadOnly(['client', 'backend', 'cli'], /^((esm|cjs)\/(?!nest)|ioredis$|ms$)/);
 
 /** Its heap and its start are those of a thread: the engine, and no Nest. */
-export function workerLoadsNoNest() {
-  for (const format of ['esm', 'cjs']) {
-    const foreign = loadedBy(format, 'renewal-worker').filter(
-      (name) => !/^(\.\/(renewal-worker|library|leases)\.js|ioredis|ms)$/.test(name),
-    );
-    if (foreign.length > 0) throw new Error(`dist/${format}/renewal-worker.js loads ${foreign.join(', ')}`);
-  }
-}
+export const workerLoadsNoNest = () =>
+  loadOnly(['renewal-worker'], /^(cjs\/(renewal-worker|library|shared-clock)\.js|ioredis|ms)$/);
 
 /** What only some applications use. */
 const ON_DEMAND = /^lib\/(backends\/quorum|backends\/redis\/(cluster|redisson)|worker)\//;
@@ -106,8 +99,7 @@ export function othersLoadOnDemand() {
   const known = Object.values(contents).flat();
   for (const module of CHECKS) if (!known.includes(module)) throw new Error(`there is no ${module}`);
   for (const format of ['esm', 'cjs']) {
-    const files = loadedBy(format, 'index').filter((name) => name.startsWith('.'));
-    const loaded = files.flatMap((file) => contents[join(format, file)] ?? []);
+    const loaded = loadedBy(format, 'index').flatMap((file) => contents[file] ?? []);
     if (!loaded.includes('lib/index')) throw new Error(`dist/contents.json does not know dist/${format}/index.js`);
     const early = loaded.filter((module) => ON_DEMAND.test(module) && !CHECKS.has(module));
     if (early.length > 0) throw new Error(`dist/${format}: each application would load ${early.join(', ')}`);

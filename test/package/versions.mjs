@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../scripts/build.mjs';
 import { startRedis } from '../../scripts/redis-server.mjs';
-import { seconds } from '../../scripts/run.mjs';
+import { root, seconds } from '../../scripts/run.mjs';
 import { App, dependenciesOf } from './app.mjs';
 import { fromNpm, PEERS, PROGRAMS, servers, versionOf } from './programs.mjs';
 import { pack } from './tarball.mjs';
@@ -214,10 +214,11 @@ const redis = await startRedis();
 try {
   await build({ ifStale: true });
   const tarball = join(directory, pack(directory).filename);
+  const suite = join(directory, pack(directory, join(root, 'conformance')).filename);
   const lines = /** @type {const} */ (['Nest 12, ioredis 6', 'Nest 11, ioredis 5']);
   const apps = lines.map((line) => new App(room(line), line, dependenciesOf(line)));
   for (const app of apps) {
-    await app.install(tarball);
+    await app.install(tarball, suite);
     for (const format of FORMATS) await app.compiles(format, NODENEXT);
   }
   for (const part of /** @type {const} */ (['Node', 'Bun', 'Deno'])) {

@@ -20,7 +20,7 @@ import { freePort, sharedRedisUrl, startRedis } from '../../support/redis-server
 import { closing, deferred } from '../nest/fixtures.js';
 
 /** As it is published. */
-const built = new URL('../../../dist/esm/client.js', import.meta.url);
+const built = new URL('../../../dist/cjs/client.js', import.meta.url);
 
 const ends: Array<() => Promise<unknown>> = [];
 afterEach(async () => {

@@ -24,4 +24,7 @@ for (const subpath of ['', '/client', '/console', '/testing', '/backend', ...Obj
   if (names.length === 0) throw new Error(`nothing is exported by ${path}`);
   if (different.length > 0) throw new Error(`not the same by import and by require: ${different.join(', ')}`);
 }
+// What no tool that knows module-sync loads: the CommonJS build, which has the same engine.
+const commonJs = require(new URL('../node_modules/nestjs-redis-lock/dist/cjs/index.js', import.meta.url).pathname);
+if (commonJs.LockError !== require('nestjs-redis-lock').LockError) throw new Error('both builds have an engine');
 console.log('one copy');

@@ -1,16 +1,18 @@
-// One application with the ES modules and the CommonJS build of the package: each knows the errors of the other.
+// One application with the package installed twice, as a workspace may have it: each copy knows the errors of the other.
 import 'reflect-metadata';
+import { cpSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Controller, Get, Inject, Module, Param } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 
-// `require('nestjs-redis-lock')` would give the ES modules (module-sync): the file itself is another copy.
-const esm = await import('nestjs-redis-lock');
-const cjs = createRequire(import.meta.url)(
-  new URL('../cjs/index.js', import.meta.resolve('nestjs-redis-lock')).pathname,
-);
-if (cjs.LockError === esm.LockError) throw new Error('one copy, not two');
+const home = new URL('../node_modules/nestjs-redis-lock/', import.meta.url);
+const elsewhere = new URL('../elsewhere/node_modules/nestjs-redis-lock/', import.meta.url);
+cpSync(home, elsewhere, { recursive: true });
+const one = await import('nestjs-redis-lock');
+// The CommonJS build of the other one.
+const other = createRequire(import.meta.url)(new URL('dist/cjs/index.js', elsewhere).pathname);
+if (other.LockError === one.LockError) throw new Error('one copy, not two');
 
 const redis = process.env.REDIS_URL;
 const name = 'guests';
@@ -75,6 +77,6 @@ async function check(host, guest) {
   }
 }
 
-await check(esm, cjs);
-await check(cjs, esm);
+await check(one, other);
+await check(other, one);
 console.log('two copies, one kind of errors');
