@@ -13,7 +13,9 @@ const words = (text) => text.replaceAll(/\s+/g, ' ').trim();
 export async function changesetsBecomeTheChangelog(directory) {
   const copy = join(directory, 'release');
   mkdirSync(copy);
-  for (const name of ['package.json', '.changeset', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
+  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const manifests = workspaces.map((/** @type {string} */ home) => join(home, 'package.json'));
+  for (const name of [...manifests, '.changeset', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
     if (existsSync(join(root, name))) cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   const changesets = join(copy, '.changeset');
