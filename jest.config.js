@@ -1,4 +1,4 @@
-import { writeScripts } from './scripts/embed-lua.mjs';
+import { writeGenerated } from './scripts/embed.mjs';
 
 /**
  * One jest project per room, so that a room can be run alone (`npm run test:unit`).
@@ -24,7 +24,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^nestjs-redis-lock/prometheus$': '<rootDir>/lib/telemetry/prometheus/index.ts',
     '^nestjs-redis-lock/terminus$': '<rootDir>/lib/telemetry/terminus/index.ts',
   },
-  // Types are checked by `npm run typecheck`; here they are only stripped (decorator metadata is kept).
+  // Types are checked by `npm run lint -- types`; here they are only stripped (decorator metadata is kept).
   transform: { '^.+\\.ts$': '<rootDir>/test/support/typescript.mjs' },
   ...(redis && {
     globalSetup: `<rootDir>/test/support/${setup}.mjs`,
@@ -33,7 +33,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
 });
 
 // lib imports it, and it is not committed.
-writeScripts();
+await writeGenerated();
 
 export default {
   testTimeout: 20_000,

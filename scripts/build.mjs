@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writeScripts } from './embed-lua.mjs';
+import { writeGenerated } from './embed.mjs';
 import { rollUp, rollUpSuite } from './roll-up.mjs';
 import { root, runNode, tool } from './run.mjs';
 
@@ -71,7 +71,7 @@ async function compile(outDir, check) {
 
 /** @param {{ ifStale?: boolean }} [options] */
 export async function build({ ifStale = false } = {}) {
-  writeScripts();
+  await writeGenerated();
   const sources = fingerprint();
   const isCurrent =
     existsSync(stamp) &&

@@ -33,7 +33,6 @@ const EXCEPT = [
   'lib/backends/redis/scripts.generated.ts',
   'lib/backends/redis/redisson/scripts.generated.ts',
   'lib/console/page.generated.ts',
-  'lib/console/script.generated.ts',
   'scripts/check-words.mjs',
   'test/unit/docs/words.spec.ts',
 ];

@@ -7,10 +7,10 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writeScripts } from './embed-lua.mjs';
+import { writeGenerated } from './embed.mjs';
 import { root, runNode, seconds, tool } from './run.mjs';
 
-const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts', 'site/lab'].filter((room) =>
+const rooms = ['lib', 'conformance', 'sample', 'examples', 'test', 'scripts', 'site/lab', 'docs'].filter((room) =>
   existsSync(join(root, room)),
 );
 
@@ -37,7 +37,7 @@ const STEPS = {
  * @returns {Promise<string[]>} the steps that failed
  */
 export async function lint(names = Object.keys(STEPS)) {
-  writeScripts();
+  await writeGenerated();
   const queue = [...names];
   /** @type {string[]} */
   const failed = [];

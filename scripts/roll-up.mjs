@@ -16,7 +16,7 @@ const SHARED = {
     ...['lib/connection/create-backend', 'lib/connection/resolve-connection', 'lib/core/lock-log'],
   ],
   nest: ['lib/index'],
-  page: ['lib/console/page.generated', 'lib/console/script.generated'],
+  page: ['lib/console/page.generated'],
 };
 const SHARED_DECLARATIONS = { library: ['lib/client/index'], nest: SHARED.nest };
 
@@ -48,11 +48,12 @@ const isForBundlers = (comment) => comment.startsWith(' webpackMode');
 const isForShells = (code, from) => from === 0 && code.startsWith('#!');
 
 /**
- * Comments leave (the declarations have the docstrings, and editors look for them there), and four spaces become a tab: 7 kB of the
- * tarball. Lines stay, and names: a stack trace reads as the source does.
- * @type {import('rollup').Plugin}
+ * Comments leave (the declarations have the docstrings, and editors look for them there), and indentation shrinks. Names stay: a stack trace
+ * reads as the source does.
+ * @param {(space: string) => string} indented what takes the place of the white space where a line begins, and of empty lines
+ * @returns {import('rollup').Plugin}
  */
-const lighter = {
+export const lighter = (indented) => ({
   name: 'lighter',
   renderChunk: (code) => {
     /** @type {[from: number, to: number][]} */
@@ -74,17 +75,28 @@ const lighter = {
       const begin = at;
       const piece = code
         .slice(begin, from)
-        .replaceAll(/(?<=^|\n)(?: {4})+/g, (spaces, /** @type {number} */ offset) =>
-          isLineStart(begin + offset) && !isInTemplate(begin + offset) ? '\t'.repeat(spaces.length / 4) : spaces,
+        .replaceAll(/(?<=^|\n)\s+/g, (space, /** @type {number} */ offset) =>
+          isLineStart(begin + offset) && !isInTemplate(begin + offset) ? indented(space) : space,
         );
       const isWholeLine = /(^|\n)\s*$/.test(piece) && code[to] === '\n';
       text += from === code.length ? piece : isWholeLine ? piece.replace(/[ \t]*$/, '') : piece.trimEnd();
       at = isWholeLine ? to + 1 : to;
     }
-    // Node decodes a file without other characters several times faster.
-    const ascii = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-    return { code: ascii, map: null };
+    return { code: text, map: null };
   },
+});
+
+/** 7 kB of the tarball. */
+const tabs = lighter((space) => space.replaceAll('    ', '\t'));
+
+/**
+ * Node decodes a file without other characters several times faster.
+ * @type {import('rollup').Plugin}
+ */
+const ascii = {
+  name: 'ascii',
+  renderChunk: (code) =>
+    code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
 };
 
 /**
@@ -189,7 +201,7 @@ export async function rollUp(modules, entries, { threads, programs }, target) {
   const made = await bundle(
     inputs(modules, { ...entries, ...threads, ...programs }, '.js'),
     { ...shared, library: [tslibFile, ...(shared['library'] ?? [])] },
-    [tslib, version, lighter, classNames, onlyWhatNeedsIt(Object.keys(programs))],
+    [tslib, version, tabs, ascii, classNames, onlyWhatNeedsIt(Object.keys(programs))],
     [
       { dir: esm, format: 'es', extension: '.js' },
       { dir: cjs, format: 'cjs', extension: '.js' },
@@ -223,6 +235,6 @@ export async function rollUp(modules, entries, { threads, programs }, target) {
 export async function rollUpSuite(modules, target) {
   const input = { index: 'conformance/index' };
   const [code, declarations] = [inputs(modules, input, '.js'), inputs(modules, input, '.d.ts')];
-  await bundle(code, {}, [tslib, lighter], [{ dir: target, format: 'cjs', extension: '.cjs' }]);
+  await bundle(code, {}, [tslib, tabs, ascii], [{ dir: target, format: 'cjs', extension: '.cjs' }]);
   await bundle(declarations, {}, [types], [{ dir: target, format: 'es', extension: '.d.cts' }]);
 }

@@ -1,7 +1,7 @@
 /**
  * Writes docs/reference/api.md: what the packages export, with its comments. A change of the public API is seen there in a review.
  *
- *   npm run docs:api                            builds where needed, and writes the page
+ *   npm run docs -- api                            builds where needed, and writes the page
  *   node scripts/write-api-report.mjs --check   exits 1 when the page is stale
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -161,7 +161,7 @@ async function pageText() {
   ].map((title, index) => `## ${title}\n\n${declarationsOf(exported[index] ?? named, checker)}`);
   const text = [
     '# Public API',
-    '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs:api. -->',
+    '<!-- Written by scripts/write-api-report.mjs. Do not edit: run npm run docs -- api. -->',
     'What the packages export. A change here is a change of the public API: it wants a changeset.',
     ...sections,
   ].join('\n\n');
@@ -172,6 +172,6 @@ await build({ ifStale: true });
 const text = await pageText();
 if (!process.argv.includes('--check')) writeFileSync(page, text);
 else if (readFileSync(page, 'utf8') !== text) {
-  console.error('docs/reference/api.md is stale: run npm run docs:api');
+  console.error('docs/reference/api.md is stale: run npm run docs -- api');
   process.exitCode = 1;
 }

@@ -4,7 +4,7 @@
  *
  *   // Fault 9: I3 (one acquire reaches Redis), I5 unavailable
  *
- *   npm run docs:faults                      writes the table
+ *   npm run docs -- faults                      writes the table
  *   node scripts/write-faults.mjs --check    exits 1 when the table is stale, a fault has no test, or a comment is wrong
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -112,7 +112,7 @@ function main(/** @type {boolean} */ check) {
     [start, table(rows), '', end].join('\n'),
   );
   if (!before.includes('<!-- /faults -->')) problems.push('docs/inside/verification.md has no place for the table');
-  if (check && after !== before) problems.push('docs/inside/verification.md is stale: run npm run docs:faults');
+  if (check && after !== before) problems.push('docs/inside/verification.md is stale: run npm run docs -- faults');
   if (!check) writeFileSync(page, after);
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;

@@ -2,7 +2,7 @@
  * Writes docs/reference/messages.md: every message of the library, from the catalogues in lib (`*.messages.ts`, `refusals.ts`). The functions are
  * called with their parameters' names for values, and the comment above each is its cause.
  *
- *   npm run docs:messages                     writes the page
+ *   npm run docs -- messages                     writes the page
  *   node scripts/write-messages.mjs --check   exits 1 when the page is stale, or when a message stands outside of a catalogue
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -127,7 +127,7 @@ async function pageText() {
     );
   const text = [
     '# Messages',
-    '<!-- Written by scripts/write-messages.mjs. Do not edit: run npm run docs:messages. -->',
+    '<!-- Written by scripts/write-messages.mjs. Do not edit: run npm run docs -- messages. -->',
     'Every message of this library, generated from its code. `‹…›` stands for what is filled in. Match on `code`, never on messages: [errors](errors.md).',
     'A message about a decorated method has its place in front: `@DistributedLock on TicketOffice.buy: …` when the class is loaded, `TicketOffice.buy: …` at a call; ' +
       'one about options `RedisLockModule.forRoot: …` or `RedisLockService.acquire: …`. `‹where›` is class and method of a decorated method, and the label of the call (option label); without both it is left out.',
@@ -163,7 +163,7 @@ const text = await pageText();
 if (process.argv.includes('--check')) {
   const problems = strays();
   if (readFileSync(page, 'utf8') !== text)
-    problems.push('docs/reference/messages.md is stale: run npm run docs:messages');
+    problems.push('docs/reference/messages.md is stale: run npm run docs -- messages');
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } else writeFileSync(page, text);

@@ -1,7 +1,7 @@
 /**
  * Writes the table of metrics into docs/operate/observability.md, from the list of the library (lib/telemetry/metrics/instruments.ts).
  *
- *   npm run docs:metrics                     builds where needed, and writes the table
+ *   npm run docs -- metrics                     builds where needed, and writes the table
  *   node scripts/write-metrics.mjs --check   exits 1 when the table is stale
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { build } from './build.mjs';
 import { root } from './run.mjs';
 
 const page = join(root, 'docs', 'operate', 'observability.md');
-const TABLE = /(<!-- metrics, written by npm run docs:metrics -->\n\n).*?(\n\n<!-- end of metrics -->)/s;
+const TABLE = /(<!-- metrics, written by npm run docs -- metrics -->\n\n).*?(\n\n<!-- end of metrics -->)/s;
 /** Each metric of a lock has these. */
 const COMMON = ['redis_lock_name', 'redis_lock_connection', 'redis_lock_kind'];
 
@@ -42,6 +42,6 @@ if (!TABLE.test(text)) throw new Error('docs/operate/observability.md has no pla
 const fresh = text.replace(TABLE, (_, begin, end) => begin + table + end);
 if (!process.argv.includes('--check')) writeFileSync(page, fresh);
 else if (fresh !== text) {
-  console.error('docs/operate/observability.md is stale: run npm run docs:metrics');
+  console.error('docs/operate/observability.md is stale: run npm run docs -- metrics');
   process.exitCode = 1;
 }

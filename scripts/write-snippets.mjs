@@ -6,7 +6,7 @@
  *
  * A region stands between `#region function` and `#endregion` in a comment of the source's language. Parts with one name are joined.
  *
- *   npm run docs:snippets                     writes the blocks
+ *   npm run docs -- snippets                     writes the blocks
  *   node scripts/write-snippets.mjs --check   exits 1 when a block is stale, has no source, or when nothing runs its source
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -203,7 +203,7 @@ function main(/** @type {boolean} */ check) {
     for (const source of after.sources) shown.add(source);
     for (const entry of after.excused) excused.add(entry);
     if (after.text === before) continue;
-    if (check) problems.push(`${page} is stale: run npm run docs:snippets`);
+    if (check) problems.push(`${page} is stale: run npm run docs -- snippets`);
     else writeFileSync(join(root, page), after.text);
   }
   problems.push(...unused(shown), ...stale(excused));

@@ -5,8 +5,7 @@ import { metadataKeys } from '../nest/base/metadata-keys.js';
 import { consoleRefusals as refusals } from './console.messages.js';
 import type { LockConsoleDecorators, ResolvedConsoleOptions } from './console.options.js';
 import { LockConsole, type ConsoleRequest, type ConsoleReply } from './lock-console.js';
-import { html, style } from './page.generated.js';
-import { script } from './script.generated.js';
+import { html, script, style } from './page.generated.js';
 
 /** Nothing from elsewhere, no code in the page itself, and no page around it. It takes the place of the application's own policy. */
 const headers = {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { buildJava, whyNoJava } from '../../scripts/java.mjs';
+import { buildJava, whyNoJava } from '../../test/support/java.mjs';
 
 /** A plain reason for which the demo cannot run here. */
 export class NotHere extends Error {}

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { redisForThisRun } from '../../scripts/redis-server.mjs';
+import { redisForThisRun } from '../../test/support/redis-process.mjs';
 import { runCommand } from '../command.js';
 import { javaOffice, NotHere } from './java-office.js';
 import { type DemoOptions, help, readOptions } from './options.js';

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import Database from 'libsql';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
-import { type RedisServer, startRedis } from '../../scripts/redis-server.mjs';
+import { type RedisServer, startRedis } from '../../test/support/redis-process.mjs';
 import { MonitorLink } from '../../test/support/monitor-link.js';
 import { SentinelGroup } from '../../test/support/sentinel-group.js';
 import { Actor, type Call } from './actor.js';

@@ -1,5 +1,5 @@
 import { SaleProcess } from '../demo/sale-process.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../test/support/tcp-proxy.js';
 import type { Guard } from '../src/settings.js';
 import type { Told } from './reporter.js';
 

@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { LockConsoleModule } from 'nestjs-redis-lock/console';
 import { DataSource } from 'typeorm';
-import { startRedis } from '../../scripts/redis-server.mjs';
+import { startRedis } from '../../test/support/redis-process.mjs';
 import type { DemoOptions, WebOptions } from '../demo/options.js';
 import { databaseOptions } from '../src/database.js';
 import { Acts } from './acts.js';

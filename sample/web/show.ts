@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LockInfo, lockName, type RedisLockService } from 'nestjs-redis-lock';
 import type { DataSource } from 'typeorm';
-import type { RedisServer } from '../../scripts/redis-server.mjs';
+import type { RedisServer } from '../../test/support/redis-process.mjs';
 import { guards, type Guard } from '../src/settings.js';
 import { type Happening, Happenings } from './happenings.js';
 import { Lane } from './lane.js';

@@ -1,7 +1,7 @@
 /**
  * The simulator of the documents: `<lock-lab scene="pause"></lock-lab>` on any page that loads this module in a browser, never on a server:
  *
- *   node scripts/build-lab.mjs                         writes dist/lab/lock-lab.js, one file without imports
+ *   npm run docs -- lab                               writes dist/lab/lock-lab.js, one file without imports
  *   <script type="module" src="lock-lab.js"></script>  in an HTML file; in VitePress `import(…)` of it inside onMounted
  *
  * Scenes: pause, fencing, queue, crash, message, outage, orders, readers, permits (scenes.ts). The width is that of its container; the

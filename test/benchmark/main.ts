@@ -43,7 +43,7 @@ const usage = `npm run bench -- [options]
   --only <scenario>   one of ${scenarios.map(({ name }) => name).join(', ')}; may be given several times
   --quick             one short round of everything: to see that it runs, not to be believed
   --json <file>       every measured value and every bar as a line of JSON, added to the file
-  --write             the tables to docs/operate/performance-tables.md and the chart to docs/images/performance.svg;
+  --write             the tables to docs/operate/performance-tables.md and the chart to docs/pictures/performance.svg;
                       with --only the tables of those scenarios
   --strict            exit code 1 when a bar is missed or was not measured`;
 
@@ -105,7 +105,7 @@ if (options.write) {
     if (results.samples.length > 0) writeFileSync(page, merge(readFileSync(page, 'utf8'), tables));
   } else {
     writeFileSync(page, `<!-- Written by npm run bench -- --write -->\n\n${tables}`);
-    writeFileSync(join(docs, 'images', 'performance.svg'), chart(results));
+    writeFileSync(join(docs, 'pictures', 'performance.svg'), chart(results));
   }
 }
 if (options.strict && bars.some(({ passes }) => !passes)) process.exitCode = 1;

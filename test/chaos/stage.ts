@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { keySpace } from '../../lib/backends/redis/keys.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { Contender, type ContenderOptions, monotonic, poll } from './contender.js';
 import type { Happening } from './history.js';
 import { names } from './programme.js';

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { scenes } from '../../site/lab/scenes.js';
-import { bundleLab } from '../../scripts/build-lab.mjs';
+import { bundleLab } from '../../site/bundle-lab.mjs';
 import { axeViolations, inBrowser } from '../support/browser.js';
 
 const { code, imports } = await bundleLab();

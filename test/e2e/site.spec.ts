@@ -4,7 +4,7 @@ import { type AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { vitepress } from '../../scripts/site.mjs';
+import { vitepress } from '../../scripts/docs.mjs';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 
 if (chromiumPath === undefined) console.warn('SKIPPED: the documents in a browser (Debian package chromium)');

@@ -3,7 +3,7 @@ import { clusterKeySpace } from '../../lib/backends/redis/cluster/cluster-keys.j
 import { slotCount, tagOf } from '../../lib/backends/redis/cluster/slots.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
 import { expectNoLeftovers } from './support/leftovers.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { resolveAdoption } from '../../lib/core/options.js';
 import { readTicket } from '../../lib/core/ticket.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from './support/conditions.js';
 import { LockProcess } from './support/lock-process.js';
 import { Locker, uniqueName } from './support/locker.js';

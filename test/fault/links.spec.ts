@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { rejection, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
 import { LateLink } from './support/late-link.js';

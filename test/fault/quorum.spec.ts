@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockHandle } from '../../lib/core/lock-handle.js';
 import type { QuorumNotReachedError } from '../../lib/errors/lock-errors.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';
 import { expectNoLeftovers } from './support/leftovers.js';

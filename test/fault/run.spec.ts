@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { CliProcess, cli } from '../support/cli-process.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 
 let server: RedisServer;
 let locks: RedisLockClient;

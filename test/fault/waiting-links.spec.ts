@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockHandle } from '../../lib/core/lock-handle.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { Locker, uniqueName } from './support/locker.js';
 import { oneRedis } from './support/one-redis.js';

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { sharedRedisUrl, startRedis } from '../support/redis-server.js';
-import { TcpProxy } from '../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { forkWorker } from '../support/worker.js';
 
 /** Sends one inline command and returns the text of the reply. */
@@ -71,7 +71,7 @@ describe('a redis-server of the tests', () => {
   });
 
   it('dies with a parent that was killed', async () => {
-    const module = join(import.meta.dirname, '..', '..', 'scripts', 'redis-server.mjs');
+    const module = join(import.meta.dirname, '..', '..', 'scripts', 'redis-process.mjs');
     const script = `const { startRedis } = await import(${JSON.stringify(module)}); console.log((await startRedis()).pid);`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -10,7 +10,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { build } from '../../scripts/build.mjs';
-import { redisForThisRun } from '../../scripts/redis-server.mjs';
+import { redisForThisRun } from '../support/redis-process.mjs';
 import { root, runNode, seconds } from '../../scripts/run.mjs';
 import { App, dependenciesOf, LINES, OLDEST } from './app.mjs';
 import { BUNDLERS, bundlerChecks } from './bundlers.mjs';
@@ -67,7 +67,7 @@ async function wellFormed() {
   }
 }
 
-/** `npm run docs:api` writes it. */
+/** `npm run docs -- api` writes it. */
 async function apiIsReported() {
   const { code, output } = await runNode([join(root, 'scripts', 'write-api-report.mjs'), '--check']);
   if (code !== 0) throw new Error(output);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { ensureRedisServer, findValkeyServer } from '../../scripts/redis-server.mjs';
+import { ensureRedisServer, findValkeyServer } from '../support/redis-process.mjs';
 import { runNode } from '../../scripts/run.mjs';
 import { npmInstall } from './app.mjs';
 

@@ -11,7 +11,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../scripts/build.mjs';
-import { startRedis } from '../../scripts/redis-server.mjs';
+import { startRedis } from '../support/redis-process.mjs';
 import { root, seconds } from '../../scripts/run.mjs';
 import { App, dependenciesOf } from './app.mjs';
 import { fromNpm, PEERS, PROGRAMS, servers, versionOf } from './programs.mjs';

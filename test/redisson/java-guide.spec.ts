@@ -9,7 +9,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { lockName, RedisLockService } from 'nestjs-redis-lock';
 import { Products, sharedWithJava, withSharedTokens } from '../../examples/redisson/products.js';
-import { buildJava } from '../../scripts/java.mjs';
+import { buildJava } from '../support/java.mjs';
 import { sharedRedisUrl } from '../support/redis-server.js';
 import { pom, whyNoRedisson } from './support/java.js';
 

@@ -1,7 +1,7 @@
 /** Before the room e2e: what every room with Redis needs, the sample's processes and jars, and the tools of the site, which two files would install at once. */
-import { buildSample } from '../../scripts/build-sample.mjs';
-import { whyNoJars } from '../../scripts/java.mjs';
-import { install } from '../../scripts/site.mjs';
+import { buildSample } from '../../scripts/sample.mjs';
+import { whyNoJars } from './java.mjs';
+import { install } from '../../scripts/docs.mjs';
 import setUp from './global-setup.mjs';
 
 export default async function setUpE2e() {

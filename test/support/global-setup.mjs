@@ -3,7 +3,7 @@
  * their workers. Plain JavaScript, because jest loads it with Node's own import().
  */
 import { build } from '../../scripts/build.mjs';
-import { redisForThisRun } from '../../scripts/redis-server.mjs';
+import { redisForThisRun } from './redis-process.mjs';
 import { buildWorkers } from './build-workers.mjs';
 import { shared } from './shared-run.mjs';
 

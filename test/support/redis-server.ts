@@ -1,6 +1,6 @@
-/** Real redis-server processes for tests. They live in scripts/, because the demo starts one too. */
-export { ensureRedisServer, findValkeyServer, freePort, RedisServer, startRedis } from '../../scripts/redis-server.mjs';
-export type { RedisServerOptions } from '../../scripts/redis-server.mjs';
+/** Real redis-server processes for tests. */
+export { ensureRedisServer, findValkeyServer, freePort, RedisServer, startRedis } from './redis-process.mjs';
+export type { RedisServerOptions } from './redis-process.mjs';
 
 /**
  * The Redis that all tests share (REDIS_URL, or the one that global-setup.ts started): use unique names, never FLUSHDB.

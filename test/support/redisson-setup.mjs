@@ -1,5 +1,5 @@
 /** Before the room redisson: what every room with Redis needs, and the jars of Redisson, which several files would download at once. */
-import { redissonVersions, whyNoJars } from '../../scripts/java.mjs';
+import { redissonVersions, whyNoJars } from './java.mjs';
 import setUp from './global-setup.mjs';
 
 export default async function setUpRedisson() {

@@ -1,4 +1,4 @@
-import type { Direction, Tap } from '../../scripts/tcp-proxy.js';
+import type { Direction, Tap } from './tcp-proxy.js';
 
 /** The fate of a command, and of all later ones on its connection. */
 export type Fate =

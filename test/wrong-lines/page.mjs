@@ -21,7 +21,7 @@ export function pageOf(groups) {
   });
   return `${[
     '# Wrong lines',
-    '<!-- Written by test/wrong-lines/write.mjs. Do not edit: run npm run docs:wrong-lines. -->',
+    '<!-- Written by test/wrong-lines/write.mjs. Do not edit: run npm run docs -- wrong-lines. -->',
     'Lines that people write, and what they get. Each was run, and this page shows what was seen. A decorator without a method stands on `async buy(id: string, order: Order) {}` of the provider `Shop`; `…` joins it to another method, or to the call that gets the error. ' +
       '`locks` is the `RedisLockService`. A code that begins with `LOCK_DOCTOR` is that of a warning as the application starts, and with `strict: true` it does not start. What each code means: [errors](errors.md), [the doctor](../operate/doctor.md).',
     ...sections,

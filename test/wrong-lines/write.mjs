@@ -1,7 +1,7 @@
 /**
  * Writes docs/reference/wrong-lines.md: runs each wrong line against the built package.
  *
- *   npm run docs:wrong-lines
+ *   npm run docs -- wrong-lines
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { LockConnection } from '../../../lib/connection/lock.connection.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { type Fate, RespTap } from '../../support/resp-tap.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { Locker, uniqueName } from './locker.js';
 
 /** Short, so that hundreds of broken links take seconds. */

@@ -9,7 +9,7 @@ import { ClusterGroup } from '../../support/cluster-group.js';
 import { cli, CliProcess, program } from '../../support/cli-process.js';
 import { readerRules } from '../../support/documented-acl.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
 
 let server: RedisServer;

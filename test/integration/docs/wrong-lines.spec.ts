@@ -20,7 +20,7 @@ describe('a wrong line is refused, or its writer learns it at the start', () => 
   });
 
   it('is on the page with what was seen', () => {
-    // npm run docs:wrong-lines writes it.
+    // npm run docs -- wrong-lines writes it.
     expect(readFileSync(page, 'utf8')).toBe(pageOf(groups.map((group, index) => [group, answers[index]!])));
   });
 });

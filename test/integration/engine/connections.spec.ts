@@ -8,7 +8,7 @@ import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { freePort, startRedis, sharedRedisUrl } from '../../support/redis-server.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { connectTo, Engine, unique, until } from './engine.js';
 
 const url = sharedRedisUrl();

@@ -3,7 +3,7 @@ import type { Lock } from '../../../lib/core/lock.js';
 import { lockDefaults } from '../../../lib/core/options.js';
 import { readTicket } from '../../../lib/core/ticket.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { Engine, unique, until } from './engine.js';
 
 /** Replies of a middlebox, or of a server that differs from Redis: as bytes of the protocol. */

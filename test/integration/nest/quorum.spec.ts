@@ -13,7 +13,7 @@ import {
 } from 'nestjs-redis-lock';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from '../engine/engine.js';
 import { closing } from './fixtures.js';
 

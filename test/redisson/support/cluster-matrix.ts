@@ -7,7 +7,7 @@ import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
 import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { redissonDialect } from '../../../lib/backends/redis/redisson/redisson-dialect.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { matrix } from './matrix.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, watchdog } from './peer.js';

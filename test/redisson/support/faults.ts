@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { createLockClient, type LockClientOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
-import { TcpProxy } from '../../../scripts/tcp-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, watchdog } from './peer.js';
 

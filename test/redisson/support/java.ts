@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { buildJava, newestRedisson } from '../../../scripts/java.mjs';
+import { buildJava, newestRedisson } from '../../support/java.mjs';
 import type { PeerProgram } from './peer.js';
 
 export { newestRedisson };

@@ -14,8 +14,8 @@ const { RedisBackend } = (await built(
   'backends/redis/index.js',
 )) as typeof import('../../../lib/backends/redis/index.js');
 const { startRedis } = (await import(
-  new URL('../../scripts/redis-server.mjs', import.meta.url).href
-)) as typeof import('../../../scripts/redis-server.mjs');
+  new URL('../../test/support/redis-process.mjs', import.meta.url).href
+)) as typeof import('../redis-process.mjs');
 
 const { wait, commandTimeout, grants } = JSON.parse(process.argv[2]!) as Record<
   'wait' | 'commandTimeout' | 'grants',

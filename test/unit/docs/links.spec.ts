@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { WRITERS } from '../../../scripts/docs.mjs';
 import { decisions, sections } from '../../../site/pages.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -13,6 +14,9 @@ const filesIn = (directory: string, extension: string): string[] =>
 
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'sample/README.md', ...filesIn('docs', '.md')];
 const sources = filesIn('lib', '.ts');
+/** What says a command to who works here. */
+const tools = ['.ci/run', 'jest.config.js', 'site/package.json', ...filesIn('scripts', '.mjs')];
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
 /** Links that npm and users of the package follow. */
 const repository =
@@ -42,6 +46,15 @@ describe('README and docs', () => {
       ([, file]) => file!,
     );
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it.each([...pages, ...tools])('%s names npm scripts that exist', (page) => {
+    const named = [...read(page).matchAll(/npm run (?:--silent )?([\w:-]*\w)(?: -- ([\w-]+))?/g)];
+    const missing = named.filter(
+      ([, script = '', what]) =>
+        !(script in scripts) || (script === 'docs' && what !== undefined && what !== 'build' && !(what in WRITERS)),
+    );
+    expect(missing.map(([line]) => line)).toEqual([]);
   });
 
   it.each(pages)('%s cites titles that are in the file it names', (page) => {

@@ -11,7 +11,7 @@ describe('docs/reference/messages.md', () => {
     const { stderr, status } = spawnSync(process.execPath, [join(root, 'scripts/write-messages.mjs'), '--check'], {
       encoding: 'utf8',
     });
-    // npm run docs:messages writes the page.
+    // npm run docs -- messages writes the page.
     expect([stderr, status]).toEqual(['', 0]);
   });
 });

@@ -9,12 +9,12 @@ const pages = readdirSync(docs, { recursive: true, encoding: 'utf8' })
   .map((file) => readFileSync(join(docs, file), 'utf8'));
 
 // The benchmark draws performance.svg.
-const pictures = readdirSync(join(docs, 'images')).filter(
+const pictures = readdirSync(join(docs, 'pictures')).filter(
   (file) => file.endsWith('.svg') && file !== 'performance.svg',
 );
 
-describe.each(pictures)('docs/images/%s', (file) => {
-  const svg = readFileSync(join(docs, 'images', file), 'utf8');
+describe.each(pictures)('docs/pictures/%s', (file) => {
+  const svg = readFileSync(join(docs, 'pictures', file), 'utf8');
   const cell = (pattern: RegExp): number[] => [...svg.matchAll(pattern)].map(([, size]) => Number(size));
 
   it('is on a page, with a text for readers who do not see it', () => {

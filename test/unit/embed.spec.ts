@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { generate } from '../../scripts/embed-lua.mjs';
+import { generate } from '../../scripts/embed.mjs';
 
 let directory: string | undefined;
 

@@ -1,15 +1,32 @@
 /**
- * The documents as a site. Its tools are a package of their own (site/), so that `npm ci` of the repository does not install them: the first
- * run here does.
+ * The documents: their site, the pages that are generated, and the pictures.
  *
- *   npm run docs                               while you write: http://localhost:5173
- *   npm run docs:build                         dist/site, for any file server; a dead link fails
- *   DOCS_BASE=/locks/ npm run docs:build       for a server that has it under a path
+ *   npm run docs                               the site while you write: http://localhost:5173
+ *   npm run docs -- build                      dist/site, for any file server; a dead link fails
+ *   DOCS_BASE=/locks/ npm run docs -- build    for a server that has it under a path
+ *   npm run docs -- messages                   writes a page or a picture: WRITERS has the names
+ *
+ * The tools of the site are a package of their own (site/), so that `npm ci` of the repository does not install them: the first run here
+ * does.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root, runNode } from './run.mjs';
+
+/** What writes a page (with --check it only says whether the page is current) or draws a picture. */
+export const WRITERS = {
+  api: 'scripts/write-api-report.mjs',
+  faults: 'scripts/write-faults.mjs',
+  messages: 'scripts/write-messages.mjs',
+  metrics: 'scripts/write-metrics.mjs',
+  snippets: 'scripts/write-snippets.mjs',
+  'wrong-lines': 'test/wrong-lines/write.mjs',
+  walk: 'docs/walk/walk.mjs',
+  console: 'docs/pictures/console.mjs',
+  sale: 'docs/pictures/sale.mjs',
+  lab: 'site/bundle-lab.mjs',
+};
 
 const site = join(root, 'site');
 const lockOfInstalled = join(site, 'node_modules', '.package-lock.json');
@@ -48,5 +65,12 @@ export async function vitepress(args, { echo = false, env = {} } = {}) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  process.exitCode = (await vitepress(process.argv.slice(2), { echo: true })).code;
+  const [what = 'dev', ...args] = process.argv.slice(2);
+  const writer = new Map(Object.entries(WRITERS)).get(what);
+  if (writer === undefined && !['dev', 'build', 'preview'].includes(what))
+    throw new Error(`npm run docs -- ${what}: there are dev, build, preview, ${Object.keys(WRITERS).join(', ')}`);
+  const done = writer
+    ? runNode([join(root, writer), ...args], { echo: true })
+    : vitepress([what, ...args], { echo: true });
+  process.exitCode = (await done).code;
 }

@@ -1,4 +1,4 @@
-/** Loaded first by the processes of write-walk.mjs: writes each span to the file SPANS, one JSON per line. */
+/** Loaded first by the processes of walk.mjs: writes each span to the file SPANS, one JSON per line. */
 import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';

@@ -1,7 +1,7 @@
 /**
  * Draws the pictures of the console for the documents, from a fleet with real locks.
  *
- *   node scripts/screenshots.mjs [directory]   docs/images; with a directory: all widths, light and dark, and all states, there
+ *   npm run docs -- console [directory]   docs/pictures; with a directory: all widths, light and dark, and all states, there
  */
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,21 +9,21 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
-import { build } from './build.mjs';
-import { startRedis } from './redis-server.mjs';
-import { root } from './run.mjs';
+import { build } from '../../scripts/build.mjs';
+import { startRedis } from '../../test/support/redis-process.mjs';
+import { root } from '../../scripts/run.mjs';
 
-const target = process.argv[2] ?? join(root, 'docs', 'images');
+const target = process.argv[2] ?? import.meta.dirname;
 const isForDocs = process.argv[2] === undefined;
 /** Debian has no nice default. @type {Record<string, string>} */
-const fonts = { FONTCONFIG_FILE: join(root, 'scripts', 'screenshots.fonts.xml') };
+const fonts = { FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.xml') };
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 mkdirSync(target, { recursive: true });
 await build({ ifStale: true });
 const redis = await startRedis();
 /** @type {Record<string, import('node:child_process').ChildProcess>} */
 const fleet = {};
-const scene = join(root, 'scripts', 'console-scene.mjs');
+const scene = join(import.meta.dirname, 'console-scene.mjs');
 let url = '';
 for (const host of ['web-1', 'web-2', 'web-3', 'worker-1', 'worker-2']) {
   const child = fork(scene, { env: { ...process.env, REDIS_URL: redis.url, HOST: host }, execArgv: [], cwd: root });

@@ -1,15 +1,15 @@
 /**
- * Bundles the simulator of the documents: one ES module without imports, for any page. The site has it by itself (npm run docs).
+ * Bundles the simulator of the documents: one ES module without imports, for any page. The site has it by itself.
  *
- *   node scripts/build-lab.mjs [file]   default dist/lab/lock-lab.js
+ *   npm run docs -- lab [file]   default dist/lab/lock-lab.js
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { root } from './run.mjs';
-import { install } from './site.mjs';
+import { root } from '../scripts/run.mjs';
+import { install } from '../scripts/docs.mjs';
 
 /** @returns {Promise<{ code: string, imports: string[] }>} the bundle, and what it would load */
 export async function bundleLab() {

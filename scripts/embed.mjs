@@ -1,17 +1,19 @@
 /**
- * Turns lib/backends/redis/scripts/*.lua into one TypeScript module, so that no bundler can lose a script.
+ * Turns what is not TypeScript into modules of TypeScript, so that no bundler can lose it. They are not committed.
  *
- *   node scripts/embed-lua.mjs   writes lib/backends/redis/scripts.generated.ts, which is not committed, and the one in redisson/
+ *   node scripts/embed.mjs   lib/backends/redis/scripts.generated.ts from scripts/*.lua, the one in redisson/, and
+ *                            lib/console/page.generated.ts from page/
  *
- * `-- include: name.lua` on a line of its own stands for scripts/includes/name.lua, and before it for what that file includes itself. Each
- * include is put into a script once, where it is needed first. Comments and indentation are dropped: they cost bytes on every
- * SCRIPT LOAD and are for readers of the .lua files.
+ * In Lua `-- include: name.lua` on a line of its own stands for scripts/includes/name.lua, and before it for what that file includes itself.
+ * Each include is put into a script once, where it is needed first. Comments and indentation are dropped: they cost bytes on every SCRIPT
+ * LOAD, and on the way to a browser, and are for readers of the sources.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writePage } from './embed-page.mjs';
+import { rollup } from 'rollup';
+import { lighter } from './roll-up.mjs';
 import { root } from './run.mjs';
 
 const INCLUDE = /^[ \t]*--[ \t]*include:[ \t]*(\S+)[ \t]*$/gm;
@@ -119,16 +121,39 @@ export function generate(directory, above = directory) {
   // With a type of its own: else the declarations that are shipped would hold every script once more.
   const names = files.map((name) => `'${camelCase(name)}'`).join(' | ');
   const type = `Readonly<Record<${names}, { readonly source: string; readonly sha1: string }>>`;
-  return `// Written by scripts/embed-lua.mjs from scripts/*.lua. Do not edit.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
+  return `// Written by scripts/embed.mjs from scripts/*.lua. Do not edit.\n${shared.join('')}export const scripts: ${type} = {\n${entries.join('')}};\n`;
 }
 
-/** Writes the module where it is not what the scripts say, and the one of the console's page. Called before anything compiles lib. */
-export function writeScripts() {
-  writePage();
-  const redis = join(root, 'lib', 'backends', 'redis');
+/** @param {string} text */
+const withoutIndentation = (text) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n');
+
+/** The module with the page of the console: its script is one module, without imports. @param {string} directory */
+async function page(directory) {
+  const read = (/** @type {string} */ name) => readFileSync(join(directory, name), 'utf8');
+  const bundled = await rollup({ input: join(directory, 'app.js'), plugins: [lighter(() => '')] });
+  const { output } = await bundled.generate({ format: 'es' });
+  const texts = {
+    html: withoutIndentation(read('index.html').replaceAll(/<!--.*?-->/gs, '')),
+    style: withoutIndentation(read('app.css').replaceAll(/\/\*.*?\*\//gs, '')),
+    script: output[0].code,
+  };
+  // With a type: else the declarations would hold every text once more.
+  const lines = Object.entries(texts).map(([name, text]) => `export const ${name}: string = \`${escaped(text)}\`;\n`);
+  return `// Written by scripts/embed.mjs from page/. Do not edit.\n${lines.join('')}`;
+}
+
+/** Writes the modules where they are not what the sources say. Called before anything compiles lib. */
+export async function writeGenerated() {
+  const [redis, console] = [join(root, 'lib', 'backends', 'redis'), join(root, 'lib', 'console')];
   write(join(redis, 'scripts.generated.ts'), generate(join(redis, 'scripts')));
   const redisson = join(redis, 'redisson');
   write(join(redisson, 'scripts.generated.ts'), generate(join(redisson, 'scripts'), join(redis, 'scripts')));
+  write(join(console, 'page.generated.ts'), await page(join(console, 'page')));
 }
 
 /**
@@ -139,4 +164,4 @@ function write(target, text) {
   if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text);
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) writeScripts();
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await writeGenerated();

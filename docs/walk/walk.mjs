@@ -3,7 +3,7 @@
  * real OpenTelemetry SDK, and a browser that takes the pictures. Writes docs/walk. Takes a quarter of an hour, because the alert does.
  * Needs the Debian packages prometheus and chromium.
  *
- *   npm run docs:walk
+ *   npm run docs -- walk
  */
 import { fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,15 +13,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { buildSample } from './build-sample.mjs';
-import { freePort, startRedis } from './redis-server.mjs';
-import { root } from './run.mjs';
+import { buildSample } from '../../scripts/sample.mjs';
+import { freePort, startRedis } from '../../test/support/redis-process.mjs';
+import { root } from '../../scripts/run.mjs';
 
 const event = 'summer-night';
 /** In both processes together: few at first, then more than there is time for. */
 const [fewBuyers, manyBuyers] = [2, 6];
 const quietMinutes = 3;
-const output = (/** @type {string} */ name) => join(root, 'docs', 'walk', name);
+const output = (/** @type {string} */ name) => join(import.meta.dirname, name);
 
 /** @typedef {{ name: string, traceId: string, spanId: string, parent?: string, ms: number, linked: string[], pid: number }} Span */
 
@@ -50,7 +50,7 @@ async function startShop(redisUrl) {
   const settings = { PORT: '0', SALE_GUARD: 'lock', PAYMENT_MS: '1500', DATABASE_URL: '' };
   const child = fork(join(root, 'dist/sample/sample/src/main.js'), {
     env: { ...process.env, ...settings, REDIS_URL: redisUrl, DATABASE_FILE: join(directory, 'sale'), SPANS: spans },
-    execArgv: ['--import', pathToFileURL(join(root, 'scripts/walk-telemetry.mjs')).href],
+    execArgv: ['--import', pathToFileURL(join(import.meta.dirname, 'telemetry.mjs')).href],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   ends.push(() => child.kill('SIGKILL'));

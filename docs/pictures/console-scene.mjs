@@ -1,5 +1,5 @@
 /**
- * One process of the fleet on the screenshots of the console (screenshots.mjs). It does what its parent tells it, with real locks.
+ * One process of the fleet on the screenshots of the console (console.mjs). It does what its parent tells it, with real locks.
  */
 import 'reflect-metadata';
 import os from 'node:os';

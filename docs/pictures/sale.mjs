@@ -1,18 +1,18 @@
 /**
- * Draws docs/images/sale.png, the picture of the running sale: a process was stopped past its lease, and the sale goes on.
+ * Draws docs/pictures/sale.png, the picture of the running sale: a process was stopped past its lease, and the sale goes on.
  *
- *   node scripts/sale-picture.mjs
+ *   npm run docs -- sale
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { buildSample } from './build-sample.mjs';
-import { root } from './run.mjs';
+import { buildSample } from '../../scripts/sample.mjs';
+import { root } from '../../scripts/run.mjs';
 
-const target = join(root, 'docs', 'images', 'sale.png');
+const target = join(import.meta.dirname, 'sale.png');
 /** Debian has no nice default. @type {Record<string, string>} */
-const fonts = { FONTCONFIG_FILE: join(root, 'scripts', 'screenshots.fonts.xml') };
+const fonts = { FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.xml') };
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 await buildSample();
 const demo = spawn(process.execPath, ['dist/sample/sample/demo/main.js', '--web', '--port', '0'], {
