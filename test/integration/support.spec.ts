@@ -71,7 +71,7 @@ describe('a redis-server of the tests', () => {
   });
 
   it('dies with a parent that was killed', async () => {
-    const module = join(import.meta.dirname, '..', '..', 'scripts', 'redis-process.mjs');
+    const module = join(import.meta.dirname, '..', 'support', 'redis-process.mjs');
     const script = `const { startRedis } = await import(${JSON.stringify(module)}); console.log((await startRedis()).pid);`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
