@@ -8,7 +8,7 @@ import { build } from '../../scripts/build.mjs';
 
 const root = join(import.meta.dirname, '..', '..');
 const source = import.meta.dirname;
-// As deep below the root as the source: relative imports of scripts/ hold for both.
+// As deep below the root as the source: relative imports from the root hold for both.
 const target = join(root, 'dist', 'benchmark');
 
 /** One file each; the types are checked by `npm run lint`, not here. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { newestRedisson } from '../../support/java.mjs';
+import { newestRedisson } from '../../../test/support/java.mjs';
 import { type Driver, inside } from './driver.js';
 import { openModule } from './ours.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { whyNoJava } from '../../support/java.mjs';
+import { whyNoJava } from '../../../test/support/java.mjs';
 import type { Turns, TurnsSettings } from '../client/turns.task.js';
 import type { Driver } from '../drivers/driver.js';
 import { ours } from '../drivers/ours.js';

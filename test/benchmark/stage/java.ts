@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { buildJava } from '../../support/java.mjs';
+import { buildJava } from '../../../test/support/java.mjs';
 import { onClientCore } from './cores.js';
 
 const java = join(import.meta.dirname, '..', '..', '..', 'test', 'redisson', 'java');

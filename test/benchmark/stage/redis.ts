@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
-import { type RedisServer, startRedis } from '../../support/redis-process.mjs';
+import { type RedisServer, startRedis } from '../../../test/support/redis-process.mjs';
 import { onRedisCore } from './cores.js';
 
 /** The server that is measured, and what it knows of itself. */
