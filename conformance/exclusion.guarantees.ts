@@ -73,8 +73,8 @@ export function exclusion(bench: BackendBench): void {
       await a.take(name, { lease: 10_000 });
       const reply = await b.ask(b.claim(name), { enqueue: false });
       if (reply.status !== 'contended') throw new Error(reply.status);
-      expect(reply.rest).toBeGreaterThan(0);
-      expect(reply.rest).toBeLessThanOrEqual(10_000);
+      expect(reply.leaseLeft).toBeGreaterThan(0);
+      expect(reply.leaseLeft).toBeLessThanOrEqual(10_000);
     });
 
     it('keeps no place in the queue for a claim that did not wait', async () => {

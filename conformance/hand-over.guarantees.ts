@@ -168,7 +168,7 @@ export function handingOver(bench: ClientBench): void {
       const { lock: next } = await waiter.queue(name);
       const { signal } = lock;
       const ticket = await lock.export();
-      expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+      expect(lock).toMatchObject({ isHeld: false, leaseLeft: 0 });
       const there = await adopt(b, JSON.parse(JSON.stringify({ ticket })).ticket);
       expect(there).toMatchObject({ key: name, keys: [name], isHeld: true, depth: 1 });
       expect(there.fencingToken).toBe(lock.fencingToken);

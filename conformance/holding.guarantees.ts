@@ -21,7 +21,7 @@ export function holding(bench: ClientBench): void {
       expect(signal.aborted).toBe(true);
       expect(said).toBe(1);
       expect(signal.reason).toMatchObject({ name: 'LockLostError', code: 'LOCK_LOST', reason: 'expired', key: name });
-      expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+      expect(lock).toMatchObject({ isHeld: false, leaseLeft: 0 });
       expect(thrownBy(() => lock.assertHeld())).toBe(signal.reason);
       await expect(lock.renew()).rejects.toBe(signal.reason);
       await lock.release();
@@ -84,7 +84,7 @@ export function holding(bench: ClientBench): void {
       const a = await join();
       const lock = await a.acquire(unique(), { lease: 1_000 });
       await lock.renew(10_000);
-      expect(lock.remaining).toBeGreaterThan(1_000);
+      expect(lock.leaseLeft).toBeGreaterThan(1_000);
       expect(a.backend.renewals).toHaveLength(1);
     });
 

@@ -126,7 +126,7 @@ export function permitLocks(bench: BackendBench): void {
       await take(a, name, of(2), 3_000);
       const reply = await b.ask(b.claim(name), { demand: of(2), enqueue: false });
       if (reply.status !== 'contended') throw new Error(reply.status);
-      expect(reply.rest).toBeLessThanOrEqual(3_000);
+      expect(reply.leaseLeft).toBeLessThanOrEqual(3_000);
     });
 
     it('that were pushed to a waiter lapse unless they are confirmed, and its claim keeps its place in the queue', async () => {

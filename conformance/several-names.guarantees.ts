@@ -141,7 +141,7 @@ export function severalNames(bench: ClientBench): void {
       await thief.backend.release({ name: second, id: claim });
       const reason = await aborted(lock);
       expect(reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: second });
-      expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+      expect(lock).toMatchObject({ isHeld: false, leaseLeft: 0 });
       expect(thrownBy(() => lock.assertHeld())).toBe(reason);
       await expect(lock.renew()).rejects.toBe(reason);
       await expect(scope.leave('worked')).rejects.toBe(reason);

@@ -240,7 +240,7 @@ export function sharedLocks(bench: BackendBench): void {
       expect(await a.renew(reader)).toBe('lost');
       const reply = await b.ask(b.claim(name), { enqueue: false });
       expect(reply).toMatchObject({ status: 'contended' });
-      if (reply.status === 'contended') expect(reply.rest).toBeLessThanOrEqual(501);
+      if (reply.status === 'contended') expect(reply.leaseLeft).toBeLessThanOrEqual(501);
       await b.release(await read(b, name));
       await b.untilGranted(b.claim(name), { enqueue: false });
     });

@@ -19,14 +19,14 @@ export class Envelope implements ExceptionFilter {
 // #endregion
 
 // #region busy
-// For some lock errors only: it gets the error itself, with `key`, `holder` and `retryAfter`.
+// For some lock errors only: it gets the error itself, with `key`, `holder` and `leaseLeft`.
 @Catch(LockNotAcquiredError)
 @Injectable()
 export class Busy implements ExceptionFilter<LockNotAcquiredError> {
   constructor(private readonly host: HttpAdapterHost) {}
 
-  catch({ retryAfter }: LockNotAcquiredError, host: ArgumentsHost): void {
-    this.host.httpAdapter.reply(host.switchToHttp().getResponse<unknown>(), { busyFor: retryAfter }, 423);
+  catch({ leaseLeft }: LockNotAcquiredError, host: ArgumentsHost): void {
+    this.host.httpAdapter.reply(host.switchToHttp().getResponse<unknown>(), { busyFor: leaseLeft }, 423);
   }
 }
 // #endregion

@@ -53,7 +53,7 @@ export class Supervision {
   private readonly look = (): void => {
     clearTimeout(this.timer);
     if (this.isLost) return;
-    const left = this.lock.remaining;
+    const left = this.lock.leaseLeft;
     // A renewal makes it later.
     if (left > this.grace) this.timer = setTimeout(this.look, left - this.grace);
     else this.lose(left);

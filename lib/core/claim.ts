@@ -180,7 +180,7 @@ export class Claim extends AskingClaim implements AcquireRequest {
     } else if (this.phase === 'confirming') {
       return;
     } else if (reply.status === 'contended') {
-      this.owner.contended(reply.rest, reply.holder);
+      this.owner.contended(reply.leaseLeft, reply.holder);
     } else {
       this.phase = 'queued';
       this.owner.queued(reply.holder);

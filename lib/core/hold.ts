@@ -148,14 +148,14 @@ export class Hold implements Renewable {
   /** One more user. @throws LockLostError */
   enter(): void {
     // After a stalled event loop no timer has seen the loss yet.
-    this.remaining();
+    this.leaseLeft();
     if (this.lost) throw this.lost;
     this.users++;
   }
 
   /** One user less. @returns true when it was the last. */
   leave(): boolean {
-    this.remaining();
+    this.leaseLeft();
     return --this.users === 0;
   }
 
@@ -229,7 +229,7 @@ export class Hold implements Renewable {
   }
 
   /** Milliseconds of certain lease. Reads the clock, and so sees a loss before a timer does. */
-  remaining(): number {
+  leaseLeft(): number {
     if (this.users === 0 || this.lost) return 0;
     const now = this.clock.now();
     const finding = this.worker?.finding;
@@ -304,9 +304,9 @@ export class Hold implements Renewable {
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
-      this.remaining();
+      this.leaseLeft();
       if (this.lost) this.controller.abort(this.lost);
-      makeExact(this.controller.signal, () => this.remaining());
+      makeExact(this.controller.signal, () => this.leaseLeft());
     }
     return this.controller.signal;
   }

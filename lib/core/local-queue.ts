@@ -347,7 +347,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (silent) return refusals.silence(this.name, 'wait', wait, name);
     // Subscribers see the holder that the error names.
     this.tellContended(caller);
-    const rest = this.hold ? this.hold.remaining() : this.blockerLeft;
+    const rest = this.hold ? this.hold.leaseLeft() : this.blockerLeft;
     const refusal = this.isOfOwnFlow(caller) ? refusals.waitsForItself : refusals.waitedTooLong;
     return refusal(this.name, wait, rest, this.holder, name);
   }
@@ -425,7 +425,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** The end of a call that must not wait. @param rest of the holder's lease, in ms */
-  private contendedFor(caller: Caller, rest = this.hold?.remaining()): LockError {
+  private contendedFor(caller: Caller, rest = this.hold?.leaseLeft()): LockError {
     this.tellContended(caller);
     if (this.isOfOwnFlow(caller)) return refusals.waitsForItself(this.name, 0, rest, this.holder, caller.name);
     return refusals.contended(this.name, rest, this.holder, caller.name);

@@ -202,7 +202,7 @@ export type AcquireReply =
   | {
       readonly status: 'contended';
       /** Rest of the holder's lease in ms. */
-      readonly rest: number;
+      readonly leaseLeft: number;
       readonly holder?: PresentHolder | undefined;
     }
   | {

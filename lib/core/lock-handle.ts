@@ -64,11 +64,11 @@ export class LockHandle implements Lock {
   }
 
   get isHeld(): boolean {
-    return this.remaining > 0;
+    return this.leaseLeft > 0;
   }
 
-  get remaining(): number {
-    return this.#released ? 0 : this.#hold.remaining();
+  get leaseLeft(): number {
+    return this.#released ? 0 : this.#hold.leaseLeft();
   }
 
   get lost(): LockLostError | undefined {

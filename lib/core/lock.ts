@@ -29,7 +29,7 @@ export interface Lock extends AsyncDisposable {
    */
   readonly isHeld: boolean;
   /** Milliseconds left of the certain lease; 0 when the lock is not held. */
-  readonly remaining: number;
+  readonly leaseLeft: number;
   /** 1 for the outermost hold of a flow, 2 for a re-entry inside it, and so on. */
   readonly depth: number;
   /**
@@ -61,7 +61,7 @@ export interface Lock extends AsyncDisposable {
 }
 
 /** The public state of a lock, for logs and failing tests. */
-export function pictureOf({ keys, fencingToken, isHeld, remaining }: Lock): object {
+export function pictureOf({ keys, fencingToken, isHeld, leaseLeft }: Lock): object {
   const name = keys.length > 1 ? { keys } : { key: keys[0] };
-  return { ...name, fencingToken, isHeld, remaining: Math.floor(remaining) };
+  return { ...name, fencingToken, isHeld, leaseLeft: Math.floor(leaseLeft) };
 }

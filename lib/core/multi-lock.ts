@@ -46,19 +46,19 @@ export class MultiLock implements Lock {
       const holds = this.parts.map((part) => LockHandle.holdOf(part));
       makeExact(this.#allSignals, () => {
         // Makes each of them check for its own loss.
-        for (const hold of holds) hold.remaining();
+        for (const hold of holds) hold.leaseLeft();
       });
     }
     return this.#allSignals;
   }
 
   get isHeld(): boolean {
-    return this.remaining > 0;
+    return this.leaseLeft > 0;
   }
 
-  get remaining(): number {
+  get leaseLeft(): number {
     // Reads all parts: each checks for its own loss.
-    return Math.min(...this.parts.map(({ remaining }) => remaining));
+    return Math.min(...this.parts.map(({ leaseLeft }) => leaseLeft));
   }
 
   /** 1 when at least one name was not held by the flow before. */

@@ -184,18 +184,25 @@ export class Observation implements LiveConnection {
 
   /**
    * In no request's async context. Not for a hold that has ended: its lease does not matter.
-   * @param left milliseconds of the lease before the reply was applied
+   * @param leaseLeft milliseconds of the lease before the reply was applied
    * @param provisional as it was then
    */
   renewed(
     hold: Hold,
     outcome: 'renewed' | 'lost' | 'unanswered',
-    left: number,
+    leaseLeft: number,
     { isUsed, provisional }: Pick<Hold, 'isUsed' | 'provisional'> = hold,
   ): void {
     if (!isUsed || !channels.renewed.hasSubscribers) return;
     const { name, fencingToken, lease, options } = hold;
-    channels.renewed.publish({ ...this.subjectOf(name, options), fencingToken, outcome, left, lease, provisional });
+    channels.renewed.publish({
+      ...this.subjectOf(name, options),
+      fencingToken,
+      outcome,
+      leaseLeft,
+      lease,
+      provisional,
+    });
   }
 }
 

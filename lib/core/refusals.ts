@@ -33,14 +33,13 @@ const neverEnds = ', whose lease never ends';
 const debugged = "A debugger is attached, and a breakpoint stops the renewal: set lease: '1h' in development. ";
 const anotherCaller = 'another caller';
 
-/** Whole milliseconds. No time helps with a lease that never ends. */
-const retryAfterOf = (rest: number | undefined): number | undefined =>
-  rest === undefined || rest === Number.POSITIVE_INFINITY ? undefined : Math.ceil(rest);
+/** Whole milliseconds. */
+const wholeOf = (rest: number | undefined): number | undefined => (rest === undefined ? undefined : Math.ceil(rest));
 
 /** The message of an error for other applications: the process that holds the lock is none of their business. */
 export function messageForOthers(error: LockError): string {
-  const { holder, retryAfter } = error as Partial<LockNotAcquiredError>;
-  return holder ? error.message.replaceAll(heldBy(holder, retryAfter), anotherCaller) : error.message;
+  const { holder, leaseLeft } = error as Partial<LockNotAcquiredError>;
+  return holder ? error.message.replaceAll(heldBy(holder, leaseLeft), anotherCaller) : error.message;
 }
 
 /** Locks that could not be taken. `rest`: the known rest of the present holder's lease, in ms. */
@@ -49,7 +48,7 @@ export const refusals = {
   contended: (key: string, rest: number | undefined, holder: LockHolder | undefined, where?: string) =>
     new LockNotAcquiredError(
       `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder, rest) : anotherCaller}. Try again later, or wait for it (option wait).`,
-      { key, retryAfter: retryAfterOf(rest), holder },
+      { key, leaseLeft: wholeOf(rest), holder },
     ),
 
   /** The holders before took longer than `wait`, or one of them crashed and its lease still runs: then a shorter `lease` helps. */
@@ -62,7 +61,7 @@ export const refusals = {
   ) =>
     new LockWaitTimeoutError(
       `${at(where)}Lock ${printable(key)} was not free within ${wait} ms (option wait)${holder ? `; it is held by ${heldBy(holder, rest)}` : ''}. Wait longer, do less inside it, or lock something smaller.`,
-      { key, retryAfter: retryAfterOf(rest), holder },
+      { key, leaseLeft: wholeOf(rest), holder },
     ),
 
   /** The flow around the call holds the lock through another client of this process, such as one of `createLockClient`. No wait helps. */
@@ -76,7 +75,7 @@ export const refusals = {
     const Type = wait === 0 ? LockNotAcquiredError : LockWaitTimeoutError;
     return new Type(
       `${at(where)}Lock ${printable(key)} is held by ${holder ? heldBy(holder, rest) : anotherCaller}: by the flow that requests it, through another client, so the call waits for itself. Inside the lock, use the client that took it: in an application the injected RedisLockService.`,
-      { key, retryAfter: retryAfterOf(rest), holder },
+      { key, leaseLeft: wholeOf(rest), holder },
     );
   },
 

@@ -9,7 +9,7 @@ export interface Renewable extends DueMember {
   readonly lease: number;
   readonly renewAt: number;
   /** 0: it was lost or has ended, and has left the watchdog. */
-  remaining(): number;
+  leaseLeft(): number;
   /** A renewal is sent now. */
   renewalSent(now: number): void;
 }
@@ -74,7 +74,7 @@ export abstract class Watchdog<T extends Renewable> {
       const hold = this.holds.first;
       if (!hold) break;
       // Losses first: after a stalled event loop a renewal must not hide that the lease was over. A lost hold leaves the heap.
-      if (hold.remaining() === 0) continue;
+      if (hold.leaseLeft() === 0) continue;
       if (hold.dueAt <= this.holds.firstTime) {
         // Renewals that are due soon travel along: few commands instead of many.
         if (hold.renewAt > now + hold.lease / 12) break;

@@ -76,10 +76,10 @@ export interface LockChannels {
     readonly fencingToken: number;
     readonly outcome: 'renewed' | 'lost' | 'unanswered';
     /** Milliseconds that were left of the lease when the reply came. Shortly before a loss they are few. */
-    readonly left: number;
+    readonly leaseLeft: number;
     /** Milliseconds. */
     readonly lease: number;
-    /** True for the confirmation of a grant by message: that lasts for 3 s at most, so `left` says nothing about the lease. */
+    /** True for the confirmation of a grant by message: that lasts for 3 s at most, so `leaseLeft` says nothing about the lease. */
     readonly provisional: boolean;
   };
   'nestjs-redis-lock:released': {

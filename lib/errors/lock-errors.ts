@@ -131,10 +131,10 @@ export class LockNotAcquiredError extends LockError {
   override readonly name: string = 'LockNotAcquiredError';
   readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' = 'LOCK_CONTENDED';
   /**
-   * Milliseconds until the lease of the present holder ends, if known: a lock of a crashed holder is free then. Work that ends sooner frees
-   * it sooner, and a renewed lease lasts longer. Undefined for a lease that never ends.
+   * Milliseconds that were left of the holder's lease, if known: a lock of a crashed holder is free then. Work that ends sooner frees it
+   * sooner, and a renewed lease lasts longer. `Infinity` for a lease that never ends.
    */
-  readonly retryAfter: number | undefined;
+  readonly leaseLeft: number | undefined;
   /**
    * Who held the lock, as of the last reply; of several holders the earliest. When another process passes the lock on inside, its method
    * and label are those of the caller that requested it first. Undefined when that is not known.
@@ -143,10 +143,10 @@ export class LockNotAcquiredError extends LockError {
 
   constructor(
     message: string,
-    options: LockErrorOptions & { retryAfter?: number | undefined; holder?: LockHolder | undefined } = {},
+    options: LockErrorOptions & { leaseLeft?: number | undefined; holder?: LockHolder | undefined } = {},
   ) {
     super(message, options);
-    this.retryAfter = options.retryAfter;
+    this.leaseLeft = options.leaseLeft;
     this.holder = options.holder;
   }
 }

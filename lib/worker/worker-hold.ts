@@ -46,7 +46,7 @@ export class WorkerHold implements Renewable {
   }
 
   /** The main thread decides about losses: here a hold lasts until it ends there. */
-  remaining(): number {
+  leaseLeft(): number {
     if (!this.memory.isOver) return Number.POSITIVE_INFINITY;
     this.ended(this);
     return 0;

@@ -149,7 +149,7 @@ class WorkerThread implements RenewalWorker {
       if (!hold) continue;
       this.events.renewed(hold, outcome, left);
       // The loss, if there is one, is noticed now.
-      hold.remaining();
+      hold.leaseLeft();
     }
   }
 

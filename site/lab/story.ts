@@ -71,16 +71,16 @@ export class Story {
       if (outcome === 'released')
         this.tell(`${who} releases ${key} after ${seconds(held ?? 0)} (token ${host.rankOf(fencingToken)}).`, 'good');
     });
-    this.listen<Renewed>(renewed, (who, { key, outcome, left, lease, provisional }) => {
+    this.listen<Renewed>(renewed, (who, { key, outcome, leaseLeft, lease, provisional }) => {
       if (provisional || outcome === 'lost') return;
       const hold = `${who} ${key}`;
       if (outcome === 'unanswered' && this.silent.has(hold)) return;
       if (outcome === 'renewed') this.silent.delete(hold);
       else this.silent.add(hold);
       if (outcome === 'unanswered')
-        this.tell(`${who} cannot renew: Redis does not answer. ${seconds(left)} of its lease are left.`, 'warn');
+        this.tell(`${who} cannot renew: Redis does not answer. ${seconds(leaseLeft)} of its lease are left.`, 'warn');
       else if (host.renews) this.tell(`${who} renews its lease of ${key}: ${seconds(lease)} from now.`);
-      else this.tell(`${who} asks Redis about ${key}: it still has it, for ${seconds(left)}.`);
+      else this.tell(`${who} asks Redis about ${key}: it still has it, for ${seconds(leaseLeft)}.`);
     });
   }
 

@@ -122,7 +122,7 @@ describeHere('a wall clock that is set', () => {
         // Longer than the few seconds of a pushed grant: renewed, so counted from a request of this client.
         expect(state).toBe('full');
         const serverNow = (await view.now()) / 1000;
-        expect(lock.remaining).toBeLessThanOrEqual(expiry - serverNow + 5);
+        expect(lock.leaseLeft).toBeLessThanOrEqual(expiry - serverNow + 5);
         await lock.release();
       }
     });

@@ -87,7 +87,7 @@ describe('a Redis that runs but refuses commands', () => {
       await until('the first lease is over', () => Date.now() > expiry);
       const error = await rejection(other.acquire('full:4', { wait: 0 }));
       expect(error).toMatchObject({ code: 'LOCK_CONTENDED' });
-      expect((error as { retryAfter?: number }).retryAfter).toBeGreaterThan(50_000);
+      expect((error as { leaseLeft?: number }).leaseLeft).toBeGreaterThan(50_000);
       expect((await other.client.views.inspect('full:4')).holders[0]!.leaseLeft).toBeGreaterThan(50_000);
       await view.redis.config('SET', 'maxmemory', '0');
       await lock.release();
@@ -100,9 +100,9 @@ describe('a Redis that runs but refuses commands', () => {
       await lock.renew('1m');
       await view.redis.config('SET', 'maxmemory', '0');
       await lock.renew('2s');
-      expect(lock.remaining).toBeGreaterThan(50_000);
+      expect(lock.leaseLeft).toBeGreaterThan(50_000);
       // The lease that the holder counts on, and not less.
-      expect(await view.redis.pttl('lock:{full:5}')).toBeGreaterThanOrEqual(Math.floor(lock.remaining));
+      expect(await view.redis.pttl('lock:{full:5}')).toBeGreaterThanOrEqual(Math.floor(lock.leaseLeft));
       await lock.release();
     });
   });

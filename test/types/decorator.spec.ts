@@ -45,7 +45,7 @@ const snippets: Record<string, string> = {
     @DistributedLock({ key: 'd', onContended: 'skip' }) async *d(): AsyncGenerator<number> { yield 1; }
     @DistributedLock({ key: 'e', onContended: 'skip' }) async e(): Promise<unknown> { return 1; } }`,
   'accepts a fallback with the parameters and the result of the method, sync or async': `class A {
-    @DistributedLock({ key: 'p:#{id}', onContended: (error, id: string, order: Order) => error.retryAfter ?? id.length + order.shop.length })
+    @DistributedLock({ key: 'p:#{id}', onContended: (error, id: string, order: Order) => error.leaseLeft ?? id.length + order.shop.length })
     async a(id: string, order: Order): Promise<number> { return id.length + order.shop.length; }
     @DistributedLock({ key: (id: string) => id, onContended: async (error, id: string) => error.code + id }) async b(id: string): Promise<string> { return id; }
     @DistributedLock({ key: 'c', onContended: () => of(1) }) c(): Observable<number> { return of(2); }

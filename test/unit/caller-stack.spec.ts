@@ -120,8 +120,8 @@ describe('the error of a call that gets no lock', () => {
         .acquire('order:1', { wait: 0 })
         .catch((reason: unknown) => reason),
     );
-    expect(error).toMatchObject({ code: 'LOCK_CONTENDED', retryAfter: expect.any(Number) });
-    expect(Number.isInteger((error as { retryAfter: number }).retryAfter)).toBe(true);
+    expect(error).toMatchObject({ code: 'LOCK_CONTENDED', leaseLeft: expect.any(Number) });
+    expect(Number.isInteger((error as { leaseLeft: number }).leaseLeft)).toBe(true);
   });
 
   it('is its own for each caller, although one failure refused them all', async () => {

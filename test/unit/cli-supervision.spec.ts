@@ -49,7 +49,7 @@ function scene(certainFor: number) {
   const lock = {
     keys: ['a'],
     signal: lost.signal,
-    get remaining() {
+    get leaseLeft() {
       return lost.signal.aborted ? 0 : Math.max(0, endsAt - now());
     },
   } as unknown as Lock;

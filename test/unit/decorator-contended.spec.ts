@@ -13,7 +13,7 @@ import { Observable, lastValueFrom, of, toArray } from 'rxjs';
 import { RecordingConnection } from '../support/recording-connection.js';
 
 let connection: RecordingConnection;
-const contended = new LockNotAcquiredError('held by another caller', { key: 'r:7', retryAfter: 250 });
+const contended = new LockNotAcquiredError('held by another caller', { key: 'r:7', leaseLeft: 250 });
 beforeEach(() => {
   connection = new RecordingConnection();
   connection.refusal = contended;
@@ -35,7 +35,7 @@ class Reports {
     return 'fresh';
   }
 
-  @DistributedLock({ key: 'r:#{id}', onContended: (error, id: string) => `${id} after ${error.retryAfter}` })
+  @DistributedLock({ key: 'r:#{id}', onContended: (error, id: string) => `${id} after ${error.leaseLeft}` })
   async now(id: string): Promise<string> {
     connection.note(`ran ${id}`);
     return 'fresh';

@@ -90,8 +90,9 @@ describe('LockErrorFilter', () => {
       expect(told).toMatchObject({
         code: refused.code,
         key: 'a',
-        retryAfter: 5,
         message: expect.stringContaining(message),
+        leaseLeft: 5,
+        retryAfter: 1000,
       });
       expect(told).not.toHaveProperty('holder');
       expect(JSON.stringify(told)).not.toMatch(/web-1|4711|Report|import|x7Kq2/);
@@ -106,7 +107,7 @@ describe('LockErrorFilter', () => {
   it('throws in GraphQL an error with a general message, and the code in its extensions', () => {
     const taken = new LockNotAcquiredError('Lock secret is taken', {
       key: 'secret',
-      retryAfter: 29_000.5,
+      leaseLeft: 29_001,
       holder: secret,
     });
     const thrown = (() => {

@@ -96,7 +96,7 @@ export class LockTable {
 
       const rest = restOf(entry) - now;
       const holder = earliestOf(entry, now);
-      if (patience === 0) return { status: 'contended', rest, holder };
+      if (patience === 0) return { status: 'contended', leaseLeft: rest, holder };
       // Its client does not listen, but the claim is alive, since it asks. It is granted the lock without a message, and its next request
       // fetches the grant.
       const standing = this.audience.hears(clientOf(claim)) ? 'listening' : 'polling';

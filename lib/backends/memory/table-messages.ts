@@ -14,7 +14,7 @@ export interface Question extends LockDemand {
 /** `rest`: until a lease ends that keeps the claim out. */
 export type Answer =
   | ({ readonly status: 'granted'; readonly fencingToken: number; readonly rest: number } & Outlook)
-  | { readonly status: 'contended'; readonly rest: number; readonly holder: PresentHolder | undefined }
+  | { readonly status: 'contended'; readonly leaseLeft: number; readonly holder: PresentHolder | undefined }
   | {
       readonly status: 'queued';
       /** Until it should ask again. */

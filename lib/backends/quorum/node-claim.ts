@@ -208,7 +208,7 @@ export class NodeClaim extends AskingClaim implements AcquireRequest {
       this.standsInQueue = reply.status === 'queued';
       this.holder = reply.holder;
       if (reply.status === 'queued') this.askAt = reply.askAt;
-      else this.rest = reply.rest;
+      else this.rest = reply.leaseLeft;
     }
     this.settled();
   }

@@ -265,7 +265,7 @@ export class QuorumClaim implements NodeClaimOwner {
     const refuse = (): void => {
       const question = this.settle();
       this.release().catch(() => undefined);
-      question?.resolve({ status: 'contended', rest, holder });
+      question?.resolve({ status: 'contended', leaseLeft: rest, holder });
     };
     if (this.attempts < mostRepetitions && this.timeToAsk > 0 && nodeClaims.some(({ vote }) => vote)) {
       this.phase = 'pausing';

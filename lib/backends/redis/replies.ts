@@ -110,7 +110,7 @@ export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: n
       if ((contended ?? queued) === undefined) break;
       const rest = restIn((contended ?? queued)!);
       const holder = id === undefined ? undefined : holderIn(id, known(token!), known(heldFor!), rest);
-      if (contended !== undefined) return { status: 'contended', rest, holder };
+      if (contended !== undefined) return { status: 'contended', leaseLeft: rest, holder };
       return { status: 'queued', rest, listening: standing !== 'polling', yields: standing === 'yielding', holder };
     }
     case 'mismatch':

@@ -93,13 +93,16 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
  */
 function messageOf(error: LockError): object {
   const { holder: _, ...fields } = error as LockError & { holder?: unknown };
-  return { status: 'error', ...fields, message: messageForOthers(error) };
+  return { status: 'error', ...fields, ...hintOf(statusOf(error)), message: messageForOthers(error) };
 }
 
-/** For clients outside: the code and, where trying again helps, after how many milliseconds. */
+/** Where trying again helps: after how many milliseconds. */
+const hintOf = (status: Status): { retryAfter?: number } => (status === 500 ? {} : { retryAfter: pause * 1000 });
+
+/** For clients outside. */
 const details = ({ code }: LockError, status: Status): { code: LockErrorCode; retryAfter?: number } => ({
   code,
-  ...(status !== 500 && { retryAfter: pause * 1000 }),
+  ...hintOf(status),
 });
 
 type WsHost = ReturnType<ArgumentsHost['switchToWs']>;

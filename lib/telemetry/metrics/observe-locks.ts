@@ -47,7 +47,7 @@ export function observeLocks(sink: LockSink, options: LockLabelOptions = {}): Lo
     'nestjs-redis-lock:renewed': (renewal) => {
       const ended = labels.of(renewal).with('redis_lock.outcome', renewal.outcome);
       sink.record(instruments.renewals, 1, ended);
-      if (!renewal.provisional) sink.record(instruments.leaseLeft, renewal.left / renewal.lease, ended);
+      if (!renewal.provisional) sink.record(instruments.leaseLeft, renewal.leaseLeft / renewal.lease, ended);
     },
     'nestjs-redis-lock:force-released': (release) => {
       sink.record(instruments.forceReleases, 1, labels.of(release));

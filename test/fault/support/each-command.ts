@@ -100,9 +100,9 @@ export async function meetAtEach(
 }
 
 /** A usable lock: its token and its remaining time are numbers. */
-export function assertSound(lock: Pick<LockHandle, 'fencingToken' | 'remaining'>): void {
-  if (!Number.isSafeInteger(lock.fencingToken) || !Number.isFinite(lock.remaining))
-    throw new Error(`token ${lock.fencingToken}, ${lock.remaining} ms left`);
+export function assertSound(lock: Pick<LockHandle, 'fencingToken' | 'leaseLeft'>): void {
+  if (!Number.isSafeInteger(lock.fencingToken) || !Number.isFinite(lock.leaseLeft))
+    throw new Error(`token ${lock.fencingToken}, ${lock.leaseLeft} ms left`);
 }
 
 const isLockError = (error: unknown): boolean => String((error as { code?: unknown }).code).startsWith('LOCK_');

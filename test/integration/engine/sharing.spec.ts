@@ -200,7 +200,7 @@ describe('shared locks and permits in Redis', () => {
       for (const demand of [permits(2), shared, undefined]) {
         const reply: AcquireReply = await a.ask(a.claim('x'), { demand, enqueue: false });
         if (reply.status !== 'contended') throw new Error(reply.status);
-        expect(reply.rest).toBeLessThanOrEqual(20_000);
+        expect(reply.leaseLeft).toBeLessThanOrEqual(20_000);
       }
       expect(await a.release(held)).toBe('absent');
       await admin.pexpire(`${keyPrefix}{x}`, 1);

@@ -332,21 +332,21 @@ describe('the printed form of a lock', () => {
     const { fencingToken } = one;
     expect(JSON.parse(JSON.stringify(one))).toEqual({
       ...{ key: 'a', fencingToken, isHeld: true },
-      remaining: expect.any(Number),
+      leaseLeft: expect.any(Number),
     });
     expect(JSON.parse(JSON.stringify({ several }))).toEqual({
       several: {
         ...{ keys: ['b', 'c'], fencingToken: several.fencingToken, isHeld: true },
-        remaining: expect.any(Number),
+        leaseLeft: expect.any(Number),
       },
     });
-    const text = /^Lock \{\s+key: 'a',\s+fencingToken: \d{16},\s+isHeld: true,\s+remaining: 29\d{3}\s+\}$/;
+    const text = /^Lock \{\s+key: 'a',\s+fencingToken: \d{16},\s+isHeld: true,\s+leaseLeft: 29\d{3}\s+\}$/;
     expect(inspect(one)).toMatch(text);
     expect(inspect(one, { depth: null, showHidden: true })).toMatch(text);
     expect(inspect({ deep: { deep: { deep: { one } } } })).not.toContain('Hold');
     expect(inspect(several)).toMatch(/^Lock \{\s+keys: \[ 'b', 'c' \],/);
     await one.release();
-    expect(JSON.parse(JSON.stringify(one))).toEqual({ key: 'a', fencingToken, isHeld: false, remaining: 0 });
+    expect(JSON.parse(JSON.stringify(one))).toEqual({ key: 'a', fencingToken, isHeld: false, leaseLeft: 0 });
   });
 
   it('is short in a failed assertion of jest', async () => {
@@ -375,7 +375,7 @@ describe('the printed form of a lock', () => {
     expect(await get('lock')).toEqual({
       ...{ key: 'answered', isHeld: true },
       fencingToken: expect.any(Number),
-      remaining: expect.any(Number),
+      leaseLeft: expect.any(Number),
     });
     expect(JSON.stringify(await get('locks')).length).toBeLessThan(500);
   });
@@ -390,7 +390,7 @@ describe('the printed form of an error', () => {
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       ...{ name: 'LockNotAcquiredError', code: 'LOCK_CONTENDED', key: 'a' },
       message: error.message,
-      retryAfter: expect.any(Number),
+      leaseLeft: expect.any(Number),
       holder: {
         ...{ client: expect.stringMatching(/^.{5}$/), host: hostname(), pid: process.pid },
         ...{ fencingToken: held.fencingToken, heldFor: expect.any(Number) },

@@ -35,7 +35,7 @@ class Reports {
   @DistributedLock({
     key: 'r:#{id}',
     wait: 0,
-    onContended: (error: LockNotAcquiredError, id: string) => `${id} in ${error.retryAfter}`,
+    onContended: (error: LockNotAcquiredError, id: string) => `${id} in ${error.leaseLeft}`,
   })
   async falling(id: string): Promise<string> {
     return `ran ${id}`;

@@ -178,7 +178,7 @@ describe('GraphQL', () => {
       expect.objectContaining({
         path: ['product'],
         message: 'The resource is in use. Try again later.',
-        extensions: expect.objectContaining({ code: 'LOCK_CONTENDED', retryAfter: expect.any(Number) }),
+        extensions: expect.objectContaining({ code: 'LOCK_CONTENDED', retryAfter: 1000 }),
       }),
     ]);
     expect(JSON.stringify(errors)).not.toContain('product:1');
@@ -207,7 +207,7 @@ describe('GraphQL', () => {
     expect(errors).toEqual([
       expect.objectContaining({
         message: 'The resource is in use. Try again later.',
-        extensions: expect.objectContaining({ code: 'LOCK_CONTENDED', retryAfter: expect.any(Number) }),
+        extensions: expect.objectContaining({ code: 'LOCK_CONTENDED', retryAfter: 1000 }),
       }),
     ]);
   });

@@ -58,7 +58,7 @@ const secret = {
 };
 
 const thrown: Record<string, LockError> = {
-  contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', retryAfter: 29_000, holder: secret }),
+  contended: new LockNotAcquiredError("Lock 'secret' is held", { key: 'secret', leaseLeft: 29_000, holder: secret }),
   waited: new LockWaitTimeoutError("Lock 'secret' was not free", { key: 'secret' }),
   full: new LockQueueFullError("Lock 'secret': too many wait", { key: 'secret' }),
   away: new LockUnavailableError("Lock 'secret': Redis is away", { key: 'secret' }),
@@ -238,7 +238,7 @@ describe.each(adapters)('lock errors over HTTP (%s)', (_name, adapter) => {
       expect(error).toBeInstanceOf(HttpException);
       expect(error).toBeInstanceOf(LockNotAcquiredError);
       expect(error).not.toBeInstanceOf(LockWaitTimeoutError);
-      expect(error).toMatchObject({ code: 'LOCK_CONTENDED', key: 'secret', retryAfter: 29_000, statusCode: 409 });
+      expect(error).toMatchObject({ code: 'LOCK_CONTENDED', key: 'secret', leaseLeft: 29_000, statusCode: 409 });
       expect([error!.getStatus(), error!.cause]).toEqual([409, thrown['contended']]);
       expect(JSON.stringify([error!.message, error!.getResponse()])).not.toContain('secret');
     });

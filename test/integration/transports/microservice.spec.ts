@@ -170,7 +170,7 @@ describe.each(transports)('a %s microservice', (_name, transport) => {
       message: expect.stringContaining("Lock 'order:7' is held by another caller."),
     };
     const refused: unknown = await ask(client, 'order', { id: '7' }).catch((error: unknown) => error);
-    expect(refused).toEqual({ ...refusal, retryAfter: expect.any(Number) });
+    expect(refused).toEqual({ ...refusal, leaseLeft: expect.any(Number), retryAfter: 1000 });
     await expect(ask(client, 'scoped', '7')).rejects.toMatchObject({ code: 'LOCK_CONTENDED', key: 'scoped:7' });
     await expect(ask(client, 'order', { id: '8' })).resolves.toEqual([{ id: '8', held: 'order:8' }]);
     // The client has got the error: the server does not log it.

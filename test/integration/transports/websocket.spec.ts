@@ -177,7 +177,7 @@ describe('a WebSocket gateway', () => {
         status: 'error',
         code: 'LOCK_CONTENDED',
         message: 'The resource is in use. Try again later.',
-        retryAfter: expect.any(Number),
+        retryAfter: 1000,
         cause: { pattern: 'buy', data: { id: 1 } },
       },
     });

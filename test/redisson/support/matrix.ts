@@ -69,9 +69,9 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       await java.run('a', 'lock', 'plain', name);
       const refusal = await client.acquire(name, { wait: 0 }).catch((error: unknown) => error);
       expect(refusal).toMatchObject({ code: 'LOCK_CONTENDED' });
-      const { retryAfter } = refusal as { retryAfter: number };
-      expect(retryAfter).toBeGreaterThan(0);
-      expect(retryAfter).toBeLessThanOrEqual(watchdog);
+      const { leaseLeft } = refusal as { leaseLeft: number };
+      expect(leaseLeft).toBeGreaterThan(0);
+      expect(leaseLeft).toBeLessThanOrEqual(watchdog);
       await java.run('a', 'unlock', 'plain', name);
     });
 
@@ -157,9 +157,9 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
       ] as const) {
         const error = (await client.acquire(name, { wait }).catch((reason: unknown) => reason)) as LockNotAcquiredError;
         expect(error).toMatchObject({ code, ...refused });
-        expect(error.retryAfter).toBeGreaterThan(0);
-        expect(error.retryAfter).toBeLessThanOrEqual(watchdog);
-        expect(error.message).toContain(`held by client ${field}, whose lease ends in ${error.retryAfter} ms`);
+        expect(error.leaseLeft).toBeGreaterThan(0);
+        expect(error.leaseLeft).toBeLessThanOrEqual(watchdog);
+        expect(error.message).toContain(`held by client ${field}, whose lease ends in ${error.leaseLeft} ms`);
       }
       const { kind, holders } = await client.inspect(name);
       expect({ kind, holders }).toEqual({

@@ -89,7 +89,7 @@ let touches = 0;
 function touch(part: Handle, hold: string, { mode }: Call, kind: Touched['kind']): Promise<boolean> {
   // The clock first: a process that is stopped in between believes in less than it has.
   const sent = monotonic();
-  const rest = part.remaining;
+  const rest = part.leaseLeft;
   const until = rest === 0 ? 0 : sent + rest;
   const id = (touches += 1);
   const answer = new Promise<boolean>((resolve) => answers.set(id, resolve));

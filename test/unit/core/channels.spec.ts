@@ -122,7 +122,7 @@ describe('the channels of a request', () => {
     await lock.release();
     v.backend.onAcquire = () => ({
       status: 'contended',
-      rest: 5,
+      leaseLeft: 5,
       holder: { ...elsewhere, id: `${elsewhere.id}:x%20y` },
     });
     await v.acquire('a', { wait: 0 }).catch(() => undefined);
@@ -158,7 +158,7 @@ describe('the channels of a request', () => {
     v.backend.onAcquire = ({ enqueue }) =>
       enqueue
         ? { status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere }
-        : { status: 'contended', rest: 500, holder: elsewhere };
+        : { status: 'contended', leaseLeft: 500, holder: elsewhere };
     const failure = v.acquire('product:42', options).catch((error: unknown) => error);
     await v.clock.advance(200);
     const error = await failure;
@@ -244,7 +244,7 @@ describe('the channels of a request', () => {
     const messages = seen('tracing:nestjs-redis-lock:acquire:asyncEnd');
     const v = new VirtualClient();
     v.backend.onAcquire = ({ name, enqueue, lease }) =>
-      name === 'b' && !enqueue ? { status: 'contended', rest: 500 } : v.backend.grant(lease);
+      name === 'b' && !enqueue ? { status: 'contended', leaseLeft: 500 } : v.backend.grant(lease);
     await v.acquireAll(['a', 'b']);
     expect(messages.map(([, { key, outcome }]) => [key, outcome])).toEqual([
       ['a', 'acquired'],
@@ -258,7 +258,7 @@ describe('the channels of a request', () => {
     const v = new VirtualClient();
     v.backend.onAcquire = ({ name, enqueue, lease }) => {
       if (name !== 'b') return v.backend.grant(lease);
-      return enqueue ? { status: 'queued', askAt: v.clock.now() + 5_000 } : { status: 'contended', rest: 500 };
+      return enqueue ? { status: 'queued', askAt: v.clock.now() + 5_000 } : { status: 'contended', leaseLeft: 500 };
     };
     const all = v.acquireAll(['a', 'b', 'c']);
     await v.clock.advance(300);
@@ -408,9 +408,9 @@ describe('the channel of renewals', () => {
     const told = { ...subject, lease: 900 };
     // Certain are 900 ms, less 0.1 % and 2 ms. A third of the lease has gone by, and before the repeated one 75 ms more.
     expect(messages.map(([, message]) => message)).toMatchObject([
-      { ...told, outcome: 'renewed', left: expect.closeTo(597.1) },
-      { ...told, outcome: 'unanswered', left: expect.closeTo(597.1) },
-      { ...told, outcome: 'lost', left: expect.closeTo(522.1) },
+      { ...told, outcome: 'renewed', leaseLeft: expect.closeTo(597.1) },
+      { ...told, outcome: 'unanswered', leaseLeft: expect.closeTo(597.1) },
+      { ...told, outcome: 'lost', leaseLeft: expect.closeTo(522.1) },
     ]);
   });
 
@@ -432,7 +432,7 @@ describe('the channel of renewals', () => {
     const v = new VirtualClient();
     await v.acquire('a', { lease: 900, renew: true, maxHold: 350 });
     await v.clock.advance(300);
-    expect(messages).toMatchObject([['renewed', { outcome: 'renewed', left: expect.closeTo(597.1) }]]);
+    expect(messages).toMatchObject([['renewed', { outcome: 'renewed', leaseLeft: expect.closeTo(597.1) }]]);
   });
 
   it('tells the confirmation of a grant by message from a renewal: what was left then is not of the lease', async () => {
@@ -445,8 +445,8 @@ describe('the channel of renewals', () => {
     await pushed;
     await v.clock.advance(21_000);
     expect(messages).toMatchObject([
-      ['renewed', { outcome: 'renewed', provisional: true, left: 2_000 }],
-      ['renewed', { outcome: 'renewed', provisional: false, left: expect.closeTo(39_938) }],
+      ['renewed', { outcome: 'renewed', provisional: true, leaseLeft: 2_000 }],
+      ['renewed', { outcome: 'renewed', provisional: false, leaseLeft: expect.closeTo(39_938) }],
     ]);
   });
 

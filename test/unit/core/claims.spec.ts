@@ -213,9 +213,9 @@ describe('a first acquire', () => {
     const one = watch(v.acquire('a', { wait: 0 }));
     const two = watch(v.acquire('a', { wait: '1m' }));
     v.letWait();
-    answer.resolve({ status: 'contended', rest: 699.2 });
+    answer.resolve({ status: 'contended', leaseLeft: 699.2 });
     await settled();
-    expect(one.reason).toMatchObject({ code: 'LOCK_CONTENDED', retryAfter: 700 });
+    expect(one.reason).toMatchObject({ code: 'LOCK_CONTENDED', leaseLeft: 700 });
     expect(two.state).toBe('pending');
     expect(v.backend.acquired.map(({ enqueue }) => enqueue)).toEqual([false, true]);
   });
@@ -480,7 +480,7 @@ describe('a caller whose wait is over', () => {
     const [first, second] = [watch(v.acquire('a', { wait: 1_000 })), watch(v.acquire('a', { wait: 5 }))];
     await v.clock.advance(5);
     expect(first.state).toBe('pending');
-    expect(second.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', holder: undefined, retryAfter: undefined });
+    expect(second.reason).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', holder: undefined, leaseLeft: undefined });
   });
 
   it('while the connection is lost gets LOCK_UNAVAILABLE, even if the wait was short', async () => {
@@ -535,13 +535,13 @@ describe('callers with a single try', () => {
     v.backend.onAcquire = () => answers[v.backend.acquired.length - 1]!.promise;
     const first = watch(v.acquire('a', oneTry));
     const others = Array.from({ length: 100 }, () => watch(v.acquire('a', oneTry)));
-    answers[0]!.resolve({ status: 'contended', rest: 10 });
+    answers[0]!.resolve({ status: 'contended', leaseLeft: 10 });
     await settled();
     expect(first.reason).toMatchObject({ code: 'LOCK_CONTENDED' });
     // The lock may have been freed between its reply and their call.
     expect(others.every(({ state }) => state === 'pending')).toBe(true);
     const late = watch(v.acquire('a', oneTry));
-    answers[1]!.resolve({ status: 'contended', rest: 10 });
+    answers[1]!.resolve({ status: 'contended', leaseLeft: 10 });
     await settled();
     expect(others.every(({ state }) => state === 'rejected')).toBe(true);
     expect(late.state).toBe('pending');
@@ -558,7 +558,7 @@ describe('callers with a single try', () => {
     const tries = Array.from({ length: 3 }, () => watch(v.acquire('a', oneTry)));
     const waiting = watch(v.acquire('a', { wait: '1m' }));
     v.letWait();
-    answer.resolve({ status: 'contended', rest: 10 });
+    answer.resolve({ status: 'contended', leaseLeft: 10 });
     await settled();
     expect(v.backend.acquired.map(({ enqueue }) => enqueue)).toEqual([false, true]);
     expect(tries.every(({ state }) => state === 'rejected')).toBe(true);
@@ -620,7 +620,7 @@ describe('the callers of one process', () => {
     const v = new VirtualClient();
     for (const fairness of ['handoff', 'strict'] as const) {
       await (await v.acquire('a', { fairness })).release();
-      v.backend.onAcquire = () => ({ status: 'contended', rest: 1 });
+      v.backend.onAcquire = () => ({ status: 'contended', leaseLeft: 1 });
       await expect(v.acquire('a', { wait: 0, fairness })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
       v.letWait();
       const timedOut = watch(v.acquire('a', { wait: 10, fairness }));
@@ -659,10 +659,10 @@ describe('the callers of one process', () => {
     expect(third.fencingToken).toBe(second.fencingToken + 1);
     expect(v.backend.log).toEqual([...log, 'renew a']);
     expect(third.isHeld).toBe(true);
-    expect(third.remaining).toBeLessThan(29_000);
+    expect(third.leaseLeft).toBeLessThan(29_000);
     answer.resolve([v.backend.renewal(30_000)]);
     await settled();
-    expect(third.remaining).toBe(30_000 - 30 - 2);
+    expect(third.leaseLeft).toBe(30_000 - 30 - 2);
   });
 
   it.each([

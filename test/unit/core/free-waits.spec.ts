@@ -161,7 +161,7 @@ describe('a wait until a lock is free', () => {
     expect(waiting.reason).toMatchObject({
       code: 'LOCK_WAIT_TIMEOUT',
       holder: { host: 'web-1', pid: 4711, method: 'Shop.buy', fencingToken: 7 },
-      retryAfter: 30_000,
+      leaseLeft: 30_000,
     });
   });
 
@@ -191,7 +191,7 @@ describe('a wait until a lock is free', () => {
   it('with `wait: 0` rejects after one look', async () => {
     const v = new Waiter();
     v.hold();
-    await expect(v.wait({ wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', retryAfter: 30_000 });
+    await expect(v.wait({ wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED', leaseLeft: 30_000 });
     expect(v.looks).toBe(1);
   });
 

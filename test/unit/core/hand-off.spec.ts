@@ -32,7 +32,7 @@ describe('a lock that is passed on inside a process', () => {
     await holder.release();
     const last = await fifth!;
     await settled();
-    expect(last.remaining).toBe(whole);
+    expect(last.leaseLeft).toBe(whole);
     answer.resolve(['unanswered']);
     await v.clock.advance(9_900);
     expect(last.isHeld).toBe(true);
@@ -51,7 +51,7 @@ describe('a lock that is passed on inside a process', () => {
     // Up to the requested end, not beyond.
     await v.clock.advance(9_800);
     expect(last.isHeld).toBe(true);
-    expect(last.remaining).toBeLessThanOrEqual(100);
+    expect(last.leaseLeft).toBeLessThanOrEqual(100);
   });
 
   it('gets its whole lease even if the reply to its renewal came for the caller before', async () => {
@@ -72,7 +72,7 @@ describe('a lock that is passed on inside a process', () => {
     expect(asked).toBe(2);
     answers[1]!.resolve([v.backend.renewal(10_000)]);
     await settled();
-    expect(last.remaining).toBe(whole);
+    expect(last.leaseLeft).toBe(whole);
   });
 
   it('costs one renewal at a time, for any number of callers that pass it on', async () => {

@@ -9,11 +9,11 @@ describe('a hold', () => {
   it('is held until its lease is over, by the clock and not by a timer', async () => {
     const { clock, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
-    expect(lock).toMatchObject({ key: 'a', isHeld: true, depth: 1, remaining: 997 });
+    expect(lock).toMatchObject({ key: 'a', isHeld: true, depth: 1, leaseLeft: 997 });
     clock.stall(996);
-    expect(lock).toMatchObject({ isHeld: true, remaining: 1 });
+    expect(lock).toMatchObject({ isHeld: true, leaseLeft: 1 });
     clock.stall(1);
-    expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+    expect(lock).toMatchObject({ isHeld: false, leaseLeft: 0 });
     expect(() => lock.assertHeld()).toThrow(
       expect.objectContaining({ code: 'LOCK_LOST', reason: 'expired', key: 'a' }),
     );
@@ -85,7 +85,7 @@ describe('a hold', () => {
     const { signal } = lock;
     await lock.release();
     await clock.advance(5_000);
-    expect(lock).toMatchObject({ isHeld: false, remaining: 0 });
+    expect(lock).toMatchObject({ isHeld: false, leaseLeft: 0 });
     expect(signal.aborted).toBe(false);
     await expect(lock.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'released' });
   });
@@ -93,7 +93,7 @@ describe('a hold', () => {
   it('ends at maxHold even if it is renewed; the lock then expires and is not released at once', async () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 900, renew: true, maxHold: 1_000 });
-    expect(lock.remaining).toBeLessThanOrEqual(1_000);
+    expect(lock.leaseLeft).toBeLessThanOrEqual(1_000);
     await clock.advance(999);
     expect(lock.isHeld).toBe(true);
     await clock.advance(1);
@@ -162,9 +162,9 @@ describe('a hold', () => {
     const { clock, backend, ...v } = world();
     const lock = await v.acquire('a', { lease: 1_000 });
     await lock.renew('5s');
-    expect(lock.remaining).toBe(5_000 - 5 - 2);
+    expect(lock.leaseLeft).toBe(5_000 - 5 - 2);
     await lock.renew(500);
-    expect(lock.remaining).toBe(5_000 - 5 - 2);
+    expect(lock.leaseLeft).toBe(5_000 - 5 - 2);
     await clock.advance(4_000);
     expect(backend.renewed).toHaveLength(2);
     expect(lock.isHeld).toBe(true);
@@ -179,12 +179,12 @@ describe('a hold', () => {
     // The reply took 400 ms, or the process stood still before it read it.
     backend.onAcquire = () => backend.grant(600);
     const lock = await v.acquire('a', { lease: 1_000 });
-    expect(lock.remaining).toBeCloseTo(600 - 0.6 - 2);
+    expect(lock.leaseLeft).toBeCloseTo(600 - 0.6 - 2);
     await clock.advance(200);
     // A third of what it has: up to its end, and not beyond.
     expect(backend.renewed).toEqual([expect.objectContaining({ lease: 801 })]);
     // The renewal went out after a third of what was left: 199.13 ms after the grant.
-    expect(lock.remaining).toBeCloseTo(801 - 0.801 - 2 - (200 - (600 - 0.6 - 2) / 3));
+    expect(lock.leaseLeft).toBeCloseTo(801 - 0.801 - 2 - (200 - (600 - 0.6 - 2) / 3));
     await clock.advance(796);
     expect(lock.isHeld).toBe(true);
     await clock.advance(4);

@@ -73,7 +73,7 @@ describe('a signal that many callers wait with', () => {
     const others = new Set(['b']);
     v.backend.onAcquire = ({ name, enqueue, lease }) => {
       if (!others.has(name)) return v.backend.grant(lease);
-      return enqueue ? { status: 'queued', askAt: v.clock.now() + 1_000 } : { status: 'contended', rest: 1_000 };
+      return enqueue ? { status: 'queued', askAt: v.clock.now() + 1_000 } : { status: 'contended', leaseLeft: 1_000 };
     };
     const any = jest.spyOn(AbortSignal, 'any');
     const { signal } = new AbortController();

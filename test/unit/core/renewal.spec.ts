@@ -78,11 +78,11 @@ describe('the watchdog', () => {
   it('signals a loss not later than validUntil while no reply comes (G8)', async () => {
     const v = new VirtualClient();
     const lock = await v.acquire('a', { lease: '12s', renew: true });
-    const { signal, remaining } = lock;
+    const { signal, leaseLeft } = lock;
     v.backend.onRenew = () => new Promise(() => undefined);
     let lostAt: number | undefined;
     signal.addEventListener('abort', () => (lostAt = v.clock.now()));
-    const end = v.clock.now() + remaining;
+    const end = v.clock.now() + leaseLeft;
     await v.clock.advance(20_000);
     expect(lostAt).toBe(end);
     expect(signal.reason).toMatchObject({ reason: 'expired' });
@@ -178,7 +178,7 @@ describe('the watchdog', () => {
     const locks = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => v.acquire(`${index}`, { lease: '9s', renew: true })),
     );
-    const ends = locks.map((lock) => v.clock.now() + lock.remaining);
+    const ends = locks.map((lock) => v.clock.now() + lock.leaseLeft);
     const lostAt: number[] = [];
     locks.forEach(({ signal }, index) => signal.addEventListener('abort', () => (lostAt[index] = v.clock.now())));
     v.backend.onRenew = () => new Promise(() => undefined);

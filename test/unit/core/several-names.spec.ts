@@ -11,7 +11,7 @@ function beside(...names: string[]): VirtualClient & { readonly others: Set<stri
   const v = Object.assign(new VirtualClient(), { others: new Set(names) });
   v.backend.onAcquire = ({ name, lease, reserve, enqueue }) => {
     if (!v.others.has(name)) return v.backend.grant(lease, reserve);
-    return enqueue ? { status: 'queued', askAt: v.clock.now() + 60_000 } : { status: 'contended', rest: 1_000 };
+    return enqueue ? { status: 'queued', askAt: v.clock.now() + 60_000 } : { status: 'contended', leaseLeft: 1_000 };
   };
   return v;
 }
@@ -130,7 +130,7 @@ describe('several names of which one is held by another process', () => {
     await expect(v.acquireAll(['a', 'b', 'c', 'd'], { wait: 0 })).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
       key: 'b',
-      retryAfter: 1_000,
+      leaseLeft: 1_000,
     });
     expect(v.backend.released.map(({ name }) => name).sort()).toEqual(['a', 'd']);
     expect(v.clock.pending).toBe(0);
@@ -222,7 +222,7 @@ describe('the lease of several names', () => {
       await handOver(v, 'b');
       const lock = await taking;
       await v.clock.advance(0);
-      for (const { remaining } of lock.parts) expect(remaining).toBeGreaterThanOrEqual(3_000 - 3 - 2);
+      for (const { leaseLeft } of lock.parts) expect(leaseLeft).toBeGreaterThanOrEqual(3_000 - 3 - 2);
     }
   });
 
@@ -307,7 +307,7 @@ describe('several names, one of which is lost', () => {
     await v.clock.advance(10_000);
     expect(said).toBe(1);
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', key: 'b' });
-    expect([lock.isHeld, lock.remaining]).toEqual([false, 0]);
+    expect([lock.isHeld, lock.leaseLeft]).toEqual([false, 0]);
     expect(() => lock.assertHeld()).toThrow(lock.signal.reason as Error);
     await expect(lock.renew()).rejects.toBe(lock.signal.reason);
     // Each name once: the lost one at the loss, the others now.

@@ -155,7 +155,7 @@ describe('delayHandOffs', () => {
     expect(bed.clock.now() - start).toBe(2_000);
     // More than the rest of a provisional grant: the holder has confirmed it.
     expect(bed.inspect('x')).toMatchObject({ holders: [{ client: 'b', state: 'held' }] });
-    expect(lock.remaining).toBeGreaterThan(20_000);
+    expect(lock.leaseLeft).toBeGreaterThan(20_000);
   });
 
   it('lets a message arrive too late: the grant is over, and no client uses it', async () => {

@@ -84,7 +84,7 @@ describe('another process of a bed', () => {
     one.continue();
     const lock = await bed.until(asked);
     // Counted from when it was sent, 10 s ago.
-    expect(lock.remaining).toBe(30_000 - 10_000 - 30 - 2);
+    expect(lock.leaseLeft).toBe(30_000 - 10_000 - 30 - 2);
   });
 
   it('sends nothing while it is stopped', async () => {
@@ -193,7 +193,7 @@ describe("a server's clock that is set forward", () => {
     const next = await bed.until(other.acquire('a'));
     expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
     // What the clients believe does not depend on the server's clock.
-    expect([lock.isHeld, next.isHeld, next.remaining]).toEqual([true, true, 30_000 - 30 - 2]);
+    expect([lock.isHeld, next.isHeld, next.leaseLeft]).toEqual([true, true, 30_000 - 30 - 2]);
     await bed.advance('5s');
     expect([lock.isHeld, reasonOf(lock), next.isHeld]).toEqual([false, 'revoked', true]);
   });

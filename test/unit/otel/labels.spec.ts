@@ -104,7 +104,7 @@ describe('the labels of metrics', () => {
     const v = new VirtualClient();
     for (let index = 0; index < 202; index++) {
       const id = elsewhere.id.replace('Shop.buy', `Shop.buy${index}`);
-      v.backend.onAcquire = () => ({ status: 'contended', rest: 5, holder: { ...elsewhere, id } });
+      v.backend.onAcquire = () => ({ status: 'contended', leaseLeft: 5, holder: { ...elsewhere, id } });
       await v.acquire('product:42', { wait: 0 }).catch(() => undefined);
     }
     const points = await telemetry.points('redis_lock.contentions');

@@ -35,7 +35,7 @@ const heldElsewhere = (): void => {
   v.backend.onAcquire = ({ enqueue }) =>
     enqueue
       ? { status: 'queued', askAt: v.clock.now() + 5_000, holder: elsewhere }
-      : { status: 'contended', rest: 500, holder: elsewhere };
+      : { status: 'contended', leaseLeft: 500, holder: elsewhere };
 };
 
 describe('OpenTelemetry metrics', () => {
@@ -89,7 +89,7 @@ describe('OpenTelemetry metrics', () => {
   it('do not count the steps of a call for several names that its caller does not see', async () => {
     let isFree = false;
     v.backend.onAcquire = ({ name, lease }) =>
-      name === 'b' && !isFree ? ((isFree = true), { status: 'contended', rest: 500 }) : v.backend.grant(lease);
+      name === 'b' && !isFree ? ((isFree = true), { status: 'contended', leaseLeft: 500 }) : v.backend.grant(lease);
     await v.acquireAll(['a', 'b']);
     const points = await telemetry.points('redis_lock.wait_time');
     expect(

@@ -89,7 +89,7 @@ describe('the span of a wait', () => {
     const take = (name: string) => telemetry.request(name, () => v.acquire('seats', { limit: 2, wait: 0 }));
     const { fencingToken } = await take('first');
     await take('second');
-    v.backend.onAcquire = () => ({ status: 'contended', rest: 500, holder: { ...elsewhere, fencingToken } });
+    v.backend.onAcquire = () => ({ status: 'contended', leaseLeft: 500, holder: { ...elsewhere, fencingToken } });
     await take('third').catch(() => undefined);
     const [link] = telemetry.span('lock wait *').links;
     expect(link!.context).toEqual(telemetry.span('first').spanContext());
@@ -124,7 +124,7 @@ describe('the span of a wait', () => {
   it('of one try for a lock that is taken is no failure, and says who has it', async () => {
     using telemetry = new Telemetry();
     const v = new VirtualClient();
-    v.backend.onAcquire = () => ({ status: 'contended', rest: 500, holder: elsewhere });
+    v.backend.onAcquire = () => ({ status: 'contended', leaseLeft: 500, holder: elsewhere });
     await v.acquire('product:42', { wait: 0 }).catch(() => undefined);
     expect(telemetry.span('lock wait product:*')).toMatchObject({
       status: { code: SpanStatusCode.UNSET },
@@ -149,7 +149,7 @@ describe('the span of a wait', () => {
     using telemetry = new Telemetry({ spans: 'all' });
     const v = new VirtualClient();
     v.backend.onAcquire = ({ name, enqueue, lease }) =>
-      name === 'b' && !enqueue ? { status: 'contended', rest: 500 } : v.backend.grant(lease);
+      name === 'b' && !enqueue ? { status: 'contended', leaseLeft: 500 } : v.backend.grant(lease);
     await v.acquireAll(['a', 'b']);
     expect(telemetry.spans.map(({ name }) => name)).toEqual(['lock wait a', 'lock wait b']);
   });

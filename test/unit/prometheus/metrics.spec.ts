@@ -87,7 +87,7 @@ describe('the metrics of locks for Prometheus', () => {
 
   it('have the code of the error of a request that ended without its lock, and the method that blocked it if asked', async () => {
     begin({ blockedBy: true });
-    v.backend.onAcquire = () => ({ status: 'contended', rest: 500, holder: elsewhere });
+    v.backend.onAcquire = () => ({ status: 'contended', leaseLeft: 500, holder: elsewhere });
     await v.acquire('product:42', { wait: 0 }).catch(() => undefined);
     const labels = `${product},redis_lock_blocked_by="Shop.buy",redis_lock_outcome="contended",error_type="LOCK_CONTENDED"`;
     expect(await linesOf('redis_lock_wait_time_seconds_count')).toEqual([

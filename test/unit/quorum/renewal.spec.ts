@@ -43,10 +43,10 @@ describe('a lock that is held', () => {
 
   it('ends with its lease when a majority dies, and its signal aborts in time', async () => {
     const { client, lock } = await holder(3);
-    const { remaining, signal } = lock;
+    const { leaseLeft, signal } = lock;
     client.nodes[0]!.fault = 'dead';
     client.nodes[1]!.fault = 'mute';
-    await quorum.clock.advance(Math.floor(remaining) - 1);
+    await quorum.clock.advance(Math.floor(leaseLeft) - 1);
     expect(lock.isHeld).toBe(true);
     await quorum.clock.advance(2);
     expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });

@@ -41,7 +41,7 @@ describe('the lease of a lock over a quorum', () => {
     quorum = new VirtualQuorum(delays.length);
     const client = await quorum.join();
     client.nodes.forEach((node, position) => (node.wayBack = delays[position]!));
-    return (await quorum.clock.until(client.acquire('a', { lease }))).remaining;
+    return (await quorum.clock.until(client.acquire('a', { lease }))).leaseLeft;
   };
 
   it('is the lease minus the time that a majority took, minus the drift', async () => {
@@ -144,7 +144,7 @@ describe('a kind of lock', () => {
     for (const node of nodes) {
       node.acquire = async ({ kind }) => {
         asked.push(kind);
-        return { status: 'contended', rest: 1 };
+        return { status: 'contended', leaseLeft: 1 };
       };
     }
     const ask = { ...demand, name: 'a', id: 'x:1', kind: 'shared', permits: 1, limit: 0 } as const;

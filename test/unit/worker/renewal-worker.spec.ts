@@ -17,7 +17,7 @@ describe('a lock that a worker renews, too', () => {
     await v.blocked(27_000);
     expect(lock.isHeld).toBe(true);
     expect(lock.signal.aborted).toBe(false);
-    expect(lock.remaining).toBeGreaterThan(4_000);
+    expect(lock.leaseLeft).toBeGreaterThan(4_000);
     v.unblock();
     await v.clock.advance(60_000);
     expect(lock.isHeld).toBe(true);
@@ -147,7 +147,7 @@ describe('a lock that a worker renews, too', () => {
     reply.resolve([v.workerBackend.renewal(900_000)]);
     await settled();
     expect(first.isHeld).toBe(false);
-    expect(second.remaining).toBeLessThan(9_001);
+    expect(second.leaseLeft).toBeLessThan(9_001);
     await v.clock.advance(9_000);
     expect(second.isHeld).toBe(false);
   });
@@ -291,7 +291,7 @@ describe('a lock that a worker renews, too', () => {
       expect(seen).toEqual([
         expect.objectContaining({ key: 'a', fencingToken, outcome: 'renewed', lease: 9_000, provisional: false }),
       ]);
-      expect((seen[0] as { left: number }).left).toBeCloseTo(4_491, -2);
+      expect((seen[0] as { leaseLeft: number }).leaseLeft).toBeCloseTo(4_491, -2);
     } finally {
       unsubscribe('nestjs-redis-lock:renewed', listener);
     }
