@@ -149,7 +149,7 @@ export function refusedCallers(bench: ClientBench): void {
     for (const id of claims) expect(JSON.stringify([error, error.message]).includes(id.slice(0, 10))).toBe(false);
   };
   const [where, label] = ['Report.daily', "import 4711: 'ü' 100 %"];
-  const reported = { ...lockDefaults, where, label, callerSuffix: callerSuffix(where, label) };
+  const reported = { ...lockDefaults, method: where, label, callerSuffix: callerSuffix(where, label) };
 
   describe('a caller that does not get the lock', () => {
     it('learns which method and process hold it, with which label and for how long: in the error and its message', async () => {

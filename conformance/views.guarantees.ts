@@ -141,7 +141,7 @@ export function views(bench: ClientBench): void {
       const [a, b] = [await join(), await join()];
       const name = unique();
       const call = (where: string, label: string) =>
-        a.client.acquire(name, { ...lockDefaults, where, label, callerSuffix: callerSuffix(where, label) });
+        a.client.acquire(name, { ...lockDefaults, method: where, label, callerSuffix: callerSuffix(where, label) });
       const first = await call('Report.daily', 'import 1');
       const second = call('Report.weekly', 'import 2');
       const works = async ({ client }: Member) =>
@@ -213,7 +213,7 @@ export function views(bench: ClientBench): void {
       const label = 'import 4711';
       const lock = await a.client.acquire(name, {
         ...lockDefaults,
-        where,
+        method: where,
         label,
         callerSuffix: callerSuffix(where, label),
       });

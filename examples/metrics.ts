@@ -9,9 +9,9 @@ export interface Histogram {
 }
 
 export function recordWaits(histogram: Histogram): () => void {
-  const onEnd = ({ name, waited, outcome }: LockChannels[typeof channel]): void => {
-    // The name, not the key: a key as a label is a metric for every product.
-    histogram.record(waited!, { lock: name, outcome: outcome! });
+  const onEnd = ({ template, waited, outcome }: LockChannels[typeof channel]): void => {
+    // The template, not the key: a key as a label is a metric for every product.
+    histogram.record(waited!, { lock: template, outcome: outcome! });
   };
   subscribe(channel, onEnd as ChannelListener);
   return () => void unsubscribe(channel, onEnd as ChannelListener);
@@ -23,6 +23,6 @@ import type { RedisLockInstrumentationConfig } from 'nestjs-redis-lock/otel';
 
 export const labels: RedisLockInstrumentationConfig = {
   // The part before the first colon is never a value in this application.
-  name: (key, { name }) => (name === '*' && key.includes(':') ? `${key.split(':')[0]}:*` : name),
+  name: (key, { template }) => (template === '*' && key.includes(':') ? `${key.split(':')[0]}:*` : template),
 };
 // #endregion

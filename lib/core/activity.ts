@@ -124,7 +124,7 @@ export class Activity {
   }
 
   lost({ name: key, fencingToken, lost, options }: Hold): void {
-    const { name, where: method, label } = this.#host.observation.subjectOf(key, options);
+    const { template: name, method, label } = this.#host.observation.subjectOf(key, options);
     this.remember({ type: 'lost', at: this.now, key, name, fencingToken, lost: lost!.reason, method, label });
   }
 
@@ -231,7 +231,7 @@ export class Activity {
   }
 
   private readonly onForceRelease = (message: unknown): void => {
-    const { by, key, name, holders, actor, reason } = message as ForceReleased;
+    const { by, key, template: name, holders, actor, reason } = message as ForceReleased;
     // Of this client: others in the process tell of theirs.
     if (by.client !== originOf(this.#host.id).client) return;
     const [holder] = holders;

@@ -45,7 +45,7 @@ export class Caller implements LinkedListMember<Caller> {
 
   /** For messages: class and method, and the label of the call. */
   get name(): string | undefined {
-    return callerOf(this.options.where, this.options.label);
+    return callerOf(this.options.method, this.options.label);
   }
 
   get giveUpAt(): number {

@@ -106,13 +106,13 @@ export class Hold implements Renewable {
 
   /** Who holds it now, for views and errors. Its claim may be the one of an earlier caller of this process. */
   get user(): Pick<LockHolder, 'method' | 'label' | 'fencingToken' | 'heldFor'> {
-    const { where: method, label } = this.terms;
+    const { method, label } = this.terms;
     return { method, label, fencingToken: this.fencingToken, heldFor: Math.floor(this.clock.now() - this.acquiredAt) };
   }
 
   /** Class and method that hold it, and the label of the call. */
   get caller(): string | undefined {
-    return callerOf(this.terms.where, this.terms.label);
+    return callerOf(this.terms.method, this.terms.label);
   }
 
   /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */

@@ -84,7 +84,7 @@ export class LiveLocks {
       const { count, first, nested, holder } = found;
       const subject = host.observation.subjectOf(queue.name, first.options);
       // Operators see the name itself as well.
-      const kind = subject.name === anyName ? kindOfName(subject.key) : subject.name;
+      const kind = subject.template === anyName ? kindOfName(subject.key) : subject.template;
       callers.set(kind, (callers.get(kind) ?? 0) + count);
       const longest = Math.floor(now - first.calledAt);
       const flows = nested.flatMap((caller) => this.flowOf(caller, now));
@@ -153,4 +153,4 @@ function together(one: WaitedForLock, other: WaitedForLock): WaitedForLock {
   return { ...first, callers: one.callers + other.callers, flows };
 }
 
-const partyOf = ({ key, name, kind, where: method, label }: LockSubject) => ({ key, name, kind, method, label });
+const partyOf = ({ key, template: name, kind, method, label }: LockSubject) => ({ key, name, kind, method, label });

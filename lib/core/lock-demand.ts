@@ -9,9 +9,9 @@ import { refusals } from './refusals.js';
  * @throws LockUpgradeError when it is too little: the flow would wait for itself. LockKindMismatchError for permits beside another kind.
  */
 export function assertCovers(name: string, held: LockDemand, asked: ResolvedLockOptions): void {
-  const { kind, permits, where, label } = asked;
+  const { kind, permits, method, label } = asked;
   if ((held.kind === 'permits') !== (kind === 'permits'))
-    throw refusals.kindMismatch(name, kind, held.kind, callerOf(where, label));
-  if (held.kind === 'shared' && kind === 'exclusive') throw refusals.upgrade(name, callerOf(where, label));
-  if (held.permits < permits) throw refusals.morePermits(name, held.permits, permits, callerOf(where, label));
+    throw refusals.kindMismatch(name, kind, held.kind, callerOf(method, label));
+  if (held.kind === 'shared' && kind === 'exclusive') throw refusals.upgrade(name, callerOf(method, label));
+  if (held.permits < permits) throw refusals.morePermits(name, held.permits, permits, callerOf(method, label));
 }

@@ -113,10 +113,10 @@ export class LockViews {
       const by = originOf(id);
       channels.forceReleased.publish({
         key: name,
-        name: labelOf(name),
+        template: labelOf(name),
         connection: this.host.connection,
         kind: snapshot.kind!,
-        where: undefined,
+        method: undefined,
         label: undefined,
         by: { client: by.client, host: by.host, pid: by.pid },
         actor,

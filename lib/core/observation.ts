@@ -74,8 +74,8 @@ export class Observation implements LiveConnection {
     return backend.availability?.() ?? [[backend.label ?? 'backend', true]];
   }
 
-  subjectOf(key: string, { templates, kind, where, label }: ResolvedLockOptions): LockSubject {
-    return { key, name: labelOf(key, templates), connection: this.connection, kind, where, label };
+  subjectOf(key: string, { templates, kind, method, label }: ResolvedLockOptions): LockSubject {
+    return { key, template: labelOf(key, templates), connection: this.connection, kind, method, label };
   }
 
   /** Follows one request to its end. @param join asks for the lock */
@@ -85,14 +85,14 @@ export class Observation implements LiveConnection {
     join: (request: LockAcquireContext) => Promise<LockHandle>,
   ): Promise<LockHandle> {
     const { calledAt = this.#host.clock.now() } = options;
-    const { name, connection, kind, where, label } = this.subjectOf(key, options);
+    const { template, connection, kind, method, label } = this.subjectOf(key, options);
     // Written out: V8 makes slow objects of literals with a spread, at several times the cost of all the rest.
     const request: LockAcquireContext = {
       key,
-      name,
+      template,
       connection,
       kind,
-      where,
+      method,
       label,
       contended: false,
       holder: undefined,
@@ -130,20 +130,20 @@ export class Observation implements LiveConnection {
     if (request.contended) return;
     request.contended = true;
     if (!channels.contended.hasSubscribers) return;
-    const { key, name, connection, kind, where, label } = request;
-    channels.contended.publish({ key, name, connection, kind, where, label, holder: request.holder });
+    const { key, template, connection, kind, method, label } = request;
+    channels.contended.publish({ key, template, connection, kind, method, label, holder: request.holder });
   }
 
   /** @param request left out for an adopted lock */
   holdStarts(hold: Hold, request?: LockAcquireContext): void {
     if (!channels.hold.hasSubscribers) return;
-    const { key, name, connection, kind, where, label } = request ?? this.subjectOf(hold.name, hold.options);
+    const { key, template, connection, kind, method, label } = request ?? this.subjectOf(hold.name, hold.options);
     hold.context = {
       key,
-      name,
+      template,
       connection,
       kind,
-      where,
+      method,
       label,
       fencingToken: hold.fencingToken,
       request,

@@ -153,7 +153,7 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly release: ReleaseMode;
   readonly renewFrom: RenewFrom;
   /** Class and method of the caller, for messages. */
-  readonly where?: string;
+  readonly method?: string;
   /** For people. */
   readonly label?: string;
   /** Both as the end of a claim's id (`callerSuffix`), made once for a method. */
@@ -249,7 +249,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
 export const withLabel = (options: ResolvedLockOptions, label: string): ResolvedLockOptions => ({
   ...options,
   label,
-  callerSuffix: callerSuffix(options.where, label),
+  callerSuffix: callerSuffix(options.method, label),
 });
 
 /** The same for an adoption, which has fewer options. @throws LockConfigurationError */

@@ -6,15 +6,15 @@ export interface LockSubject {
   /** May contain text of users, and has any number of values: no label for a metric. */
   readonly key: string;
   /**
-   * A label for metrics, without values: the template of the decorator, or the text of `lockName` with `*` in place of its values. `*` for
+   * Without values, so a label for metrics: the template of the decorator, or the text of `lockName` with `*` in place of its values. `*` for
    * a name that no such text makes. An election has its name.
    */
-  readonly name: string;
+  readonly template: string;
   /** The name of the module's connection. */
   readonly connection: string;
   readonly kind: 'exclusive' | 'shared' | 'permits';
   /** Class and method. Undefined for a call of the service. */
-  readonly where: string | undefined;
+  readonly method: string | undefined;
   /** The option `label` of the call. As the key, with any number of values. */
   readonly label: string | undefined;
 }

@@ -200,7 +200,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
       release: 'answered',
     } as const;
     const resolved = resolveOptions({ lease: lease ?? defaults.lease, ...unbounded }, defaults);
-    const caller = where === undefined ? {} : { where, callerSuffix: callerSuffix(where) };
+    const caller = where === undefined ? {} : { method: where, callerSuffix: callerSuffix(where) };
     return {
       signal: signal === undefined ? undefined : abortSignal(signal),
       terms: { ...resolved, ...caller, templates: [electionLabelOf(this.name)], isElection: true },

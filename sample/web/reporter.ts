@@ -26,7 +26,7 @@ const holders = new Map<number, string>();
 
 function on<Name extends keyof LockChannels>(name: Name, listener: (message: LockChannels[Name]) => void): void {
   const ofSale = (message: LockChannels[Name]): void => {
-    if ('name' in message && message.name === 'event:#{eventId}') listener(message);
+    if ('template' in message && message.template === 'event:#{eventId}') listener(message);
   };
   subscribe(name, ofSale as ChannelListener);
 }

@@ -193,7 +193,7 @@ export class LockedMethod {
       const { options, where } = this.settings;
       const { template, templates = template === undefined ? [] : [template] } = this.site;
       const resolved = resolveOptions(options, connection.defaults);
-      const own = { where, callerSuffix: callerSuffix(where, resolved.label), templates };
+      const own = { method: where, callerSuffix: callerSuffix(where, resolved.label), templates };
       this.resolved = { connection, options: { ...resolved, ...own } };
     }
     return this.resolved.options;

@@ -34,7 +34,7 @@ class LabelCap {
 
 /** The name of a lock, without a limit. */
 export function lockNamer({ name: own }: LockLabelOptions): (lock: LockSubject) => string {
-  return own ? (lock) => attempt(() => own(lock.key, lock)) ?? lock.name : ({ name }) => name;
+  return own ? (lock) => attempt(() => own(lock.key, lock)) ?? lock.template : ({ template }) => template;
 }
 
 /** The labels of a measurement. One object for equal labels: a measurement allocates none. */

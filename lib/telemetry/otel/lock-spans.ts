@@ -108,12 +108,12 @@ export class LockSpans {
 
   private begin(what: 'wait' | 'hold', lock: LockSubject, { attributes, ...options }: SpanOptions): Span {
     const name = this.nameOf(lock);
-    const { key, connection, kind, where } = lock;
+    const { key, connection, kind, method } = lock;
     const all: Attributes = {
       'redis_lock.name': name,
       'redis_lock.connection': connection,
       'redis_lock.kind': kind,
-      'redis_lock.where': where,
+      'redis_lock.method': method,
       'redis_lock.key': this.config.keys ? key : undefined,
       ...attributes,
     };

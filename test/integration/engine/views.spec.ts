@@ -96,10 +96,10 @@ describe('inspect, list and forceRelease on Redis', () => {
     expect(told).toEqual([
       {
         key: name,
-        name: '*',
+        template: '*',
         connection: 'default',
         kind: 'exclusive',
-        where: undefined,
+        method: undefined,
         by: process_,
         actor: 'anna@example.com',
         reason: 'hangs',

@@ -49,7 +49,7 @@ describe('a trace of a request', () => {
     const holder = requests.find(({ spanId }) => spanId !== wait!.parent)!;
     expect(wait!.links).toMatchObject([{ traceId: holder.traceId, spanId: holder.spanId }]);
     expect(hold!.parent).toBe(second.spanId);
-    expect(wait!.attributes).toMatchObject({ 'redis_lock.where': 'Shop.buy', 'redis_lock.holder.method': 'Shop.buy' });
+    expect(wait!.attributes).toMatchObject({ 'redis_lock.method': 'Shop.buy', 'redis_lock.holder.method': 'Shop.buy' });
     // One query in each request: in that of the holder, and in the hold of the other.
     expect(named(spans, 'get').map(({ parent }) => parent)).toEqual([holder.spanId, hold!.spanId]);
 

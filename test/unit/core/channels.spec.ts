@@ -49,7 +49,13 @@ const holds = () =>
     'tracing:nestjs-redis-lock:hold:asyncEnd',
   );
 
-const subject = { key: 'product:42', name: 'product:*', connection: 'default', kind: 'exclusive', where: undefined };
+const subject = {
+  key: 'product:42',
+  template: 'product:*',
+  connection: 'default',
+  kind: 'exclusive',
+  method: undefined,
+};
 /** Another process, as Redis names it. */
 const elsewhere = { id: 'abcdefghij.web-1.4711:1.x:Shop.buy', fencingToken: 7, heldFor: 20.5 };
 const holder = { client: 'abcde', host: 'web-1', pid: 4711, method: 'Shop.buy', fencingToken: 7, heldFor: 20 };
@@ -133,10 +139,15 @@ describe('the channels of a request', () => {
     const messages = seen('nestjs-redis-lock:contended');
     const v = new VirtualClient();
     const called = (where: string) =>
-      v.client.acquire('a', { ...lockDefaults, where, label: `for ${where}`, callerSuffix: callerSuffix(where) });
+      v.client.acquire('a', {
+        ...lockDefaults,
+        method: where,
+        label: `for ${where}`,
+        callerSuffix: callerSuffix(where),
+      });
     const [first, second] = [called('Shop.buy'), called('Shop.sell')];
     await first;
-    expect(messages).toMatchObject([['contended', { where: 'Shop.sell', holder: { method: 'Shop.buy' } }]]);
+    expect(messages).toMatchObject([['contended', { method: 'Shop.sell', holder: { method: 'Shop.buy' } }]]);
     const third = called('Shop.count');
     await (await first).release();
     await (await second).release();
@@ -145,7 +156,7 @@ describe('the channels of a request', () => {
     void called('Shop.sort').catch(() => undefined);
     expect(messages.at(-1)).toMatchObject([
       'contended',
-      { where: 'Shop.sort', holder: { method: 'Shop.count', label: 'for Shop.count' } },
+      { method: 'Shop.sort', holder: { method: 'Shop.count', label: 'for Shop.count' } },
     ]);
   });
 
