@@ -7,7 +7,7 @@ import {
   type LockHolder,
   type LockNotAcquiredError,
   newClientId,
-  originOf,
+  partyOf,
   type PresentHolder,
 } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
@@ -128,7 +128,7 @@ export function availability({ describe, it, join }: BackendBench): void {
 }
 
 /** This host and process, as errors show them. */
-const here = originOf(newClientId());
+const here = partyOf(newClientId());
 
 /** Callers that do not get the lock learn who has it. */
 export function refusedCallers(bench: ClientBench): void {

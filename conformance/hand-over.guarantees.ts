@@ -4,7 +4,7 @@ import {
   type Lock,
   lockDefaults,
   type LockDemand,
-  originOf,
+  partyOf,
   readTicket,
   resolveAdoption,
   type TicketHold,
@@ -158,7 +158,7 @@ export function handingOver(bench: ClientBench): void {
 
   /** How views show a client. */
   const idOf = (member: Member, name: string): string =>
-    originOf(member.backend.adoptions.findLast((call) => call.name === name)!.id).client;
+    partyOf(member.backend.adoptions.findLast((call) => call.name === name)!.id).client;
 
   describe('a lock that is handed over', () => {
     it('continues in the other process with the same token, and no other caller gets it in between', async () => {

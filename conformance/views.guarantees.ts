@@ -1,4 +1,4 @@
-import { callerSuffix, lockDefaults, newClientId, originOf } from 'nestjs-redis-lock/backend';
+import { callerSuffix, lockDefaults, newClientId, partyOf } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import { aborted, type ClientBench, type Member } from './client-bench.js';
 import { expect } from './expectations.js';
@@ -7,7 +7,7 @@ const claimOf = (member: Member, name: string): string =>
   member.backend.acquires.findLast((call) => call.name === name)!.id;
 
 /** This host and process, as views show them. */
-const here = originOf(newClientId());
+const here = partyOf(newClientId());
 
 /** Snapshots and forced releases at the port. */
 export function snapshots(bench: BackendBench): void {
@@ -131,7 +131,7 @@ export function views(bench: ClientBench): void {
       const { waiters } = await a.client.views.inspect(name);
       const [first, second] = waiters;
       expect(waiters.map(({ client }) => client)).toEqual(
-        [b, c].map((waiter) => originOf(claimOf(waiter, name)).client),
+        [b, c].map((waiter) => partyOf(claimOf(waiter, name)).client),
       );
       expect(first).toMatchObject({ pid: process.pid, kind: 'exclusive', permits: 1 });
       expect(first!.waited).toBeGreaterThanOrEqual(second!.waited);
@@ -194,7 +194,7 @@ export function views(bench: ClientBench): void {
       const reason = await aborted(scope.lock);
       expect(reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: name });
       await expect(scope.leave('worked')).rejects.toBe(reason);
-      expect((await c.client.views.inspect(name)).holders[0]!.client).toBe(originOf(claimOf(b, name)).client);
+      expect((await c.client.views.inspect(name)).holders[0]!.client).toBe(partyOf(claimOf(b, name)).client);
       expect(lock.isHeld).toBe(true);
     });
 

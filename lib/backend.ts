@@ -32,7 +32,7 @@ export type { LockFinding } from './core/lock-finding.js';
 
 // What the suite drives a backend with: the engine of this package, not one of its own.
 /** @internal */
-export { callerSuffix, newClientId, originOf } from './core/claim-id.js';
+export { callerSuffix, newClientId, partyOf } from './core/claim-id.js';
 /** @internal */
 export type { Clock } from './core/clock.js';
 /** @internal */

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { escaped } from '../core/describe.js';
-import type { LockHolderInfo, LockPartyInfo } from '../core/lock-info.js';
+import type { LockHolderInfo } from '../core/lock-info.js';
+import type { LockParty } from '../errors/lock-errors.js';
 
 /** A reader that goes away, as `head` does, is no error. */
 export function endQuietlyWithReader(): void {
@@ -116,14 +117,14 @@ function within(characters: readonly string[], room: number): string[] {
 }
 
 /** `ReportService.build 'import 7' (web-1:4711)` */
-export function partyText(party: LockPartyInfo): string {
+export function partyText(party: LockParty): string {
   const { method, label } = party;
   const caller = [method, label === undefined ? undefined : `'${escaped(label)}'`].filter((part) => part !== undefined);
   return caller.length > 0 ? `${caller.join(' ')} (${processText(party)})` : processText(party);
 }
 
 /** `web-1:4711` */
-export const processText = ({ host, pid, client }: LockPartyInfo): string =>
+export const processText = ({ host, pid, client }: LockParty): string =>
   host === undefined ? `client ${escaped(client)}` : `${host}:${pid}`;
 
 /** `4.0s`, `2m 10s` */

@@ -2,7 +2,8 @@ import type { HeldLock, HotName, LockIncident, ProcessActivity, WaitedForLock } 
 import type { LockHealthReason } from '../core/health.js';
 import type { LockKind } from '../core/lock-backend.js';
 import type { LockFinding } from '../core/lock-finding.js';
-import type { Party, WaitTree } from '../operators/wait-tree.js';
+import type { WaitTree } from '../operators/wait-tree.js';
+import type { LockParty } from '../errors/lock-errors.js';
 
 /** What the console answers, as JSON: undefined fields are left out. Times are milliseconds as of the answer. */
 
@@ -51,13 +52,13 @@ export interface ContendedLock extends Pick<WaitedForLock, 'key' | 'callers' | '
   readonly processes: number;
 }
 
-export interface WaitingProcess extends Party {
+export interface WaitingProcess extends LockParty {
   readonly callers: number;
   readonly longest: number;
 }
 
-export type HeldByProcess = HeldLock & Party;
-export type ProcessIncident = LockIncident & Party;
+export type HeldByProcess = HeldLock & LockParty;
+export type ProcessIncident = LockIncident & LockParty;
 export type FleetFinding = LockFinding & { readonly processes: number };
 export interface ProcessLine extends Pick<ProcessActivity, 'client' | 'host' | 'pid' | 'held' | 'waiting'> {
   /** Since it told this. 0: the process that answers. */

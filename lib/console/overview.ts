@@ -11,7 +11,7 @@ import type {
 } from './answers.js';
 import type { Turns } from '../core/turns.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
-import { agedHolder, type Party, waitTree } from '../operators/wait-tree.js';
+import { agedHolder, callerIn, waitTree } from '../operators/wait-tree.js';
 
 /** Entries of each list in an overview, and waiting processes of one lock. */
 const most = { contended: 50, leaders: 50, long: 50, hot: 20, incidents: 50, findings: 20, processes: 100 };
@@ -98,7 +98,7 @@ async function holdsOf(
 ): Promise<HeldByProcess[]> {
   const found: HeldByProcess[] = [];
   const add = (process: SeenProcess): void => {
-    for (const held of of(process)) found.push({ ...partyOf(process, held), ...aged(held, process.age) });
+    for (const held of of(process)) found.push({ ...callerIn(process, held), ...aged(held, process.age) });
   };
   await turns.each(processes, add, mostOf);
   return found.sort((one, other) => other.heldFor - one.heldFor);
@@ -191,7 +191,7 @@ async function incidentsOf(processes: readonly SeenProcess[], turns: Turns): Pro
   const forced = new Set<string>();
   const add = (process: SeenProcess): void => {
     for (const incident of process.incidents.first) {
-      const found = { ...partyOf(process, incident), ...incident, ago: Math.round(incident.ago + process.age) };
+      const found = { ...callerIn(process, incident), ...incident, ago: Math.round(incident.ago + process.age) };
       all.push(found);
       if (found.lost === 'revoked') losses.set(grantOf(found), found);
       if (found.type === 'forced') forced.add(grantOf(found));
@@ -219,10 +219,6 @@ async function findingsOf(processes: readonly SeenProcess[], turns: Turns): Prom
   };
   await turns.each(processes, add, mostOf);
   return [...byMessage.values()];
-}
-
-function partyOf({ client, host, pid }: SeenProcess, { method, label }: Pick<Party, 'method' | 'label'>): Party {
-  return { client, host, pid, method, label };
 }
 
 export function aged<T extends HeldLock>(held: T, age: number): T {

@@ -157,7 +157,10 @@ const entries = {
     callers: number,
     longest: number,
     holder: maybe(
-      fields({ ...origin, ...caller, trace: maybe(text), fencingToken: maybe(number), heldFor: maybe(number) }),
+      fields({
+        ...{ ...origin, ...caller, trace: maybe(text) },
+        ...{ foreign: maybe(flag), fencingToken: maybe(number), heldFor: maybe(number) },
+      }),
     ),
     flows: listOf(fields({ waited: number, holds: listOf(fields({ key: text, kind: text })) })),
   },

@@ -9,7 +9,7 @@ import {
   type ProcessActivity,
   shortened,
 } from './activity-record.js';
-import { originOf } from './claim-id.js';
+import { partyOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockHealthReason } from './health.js';
@@ -137,7 +137,7 @@ export class Activity {
   async own(): Promise<ProcessActivity> {
     const host = this.#host;
     const waits = await this.sample();
-    const { client, host: name, pid } = originOf(host.id);
+    const { client, host: name, pid } = partyOf(host.id);
     const now = this.now;
     this.incidents = this.incidents.filter(({ at }) => now - at < incidentMemory);
     return {
@@ -233,7 +233,7 @@ export class Activity {
   private readonly onForceRelease = (message: unknown): void => {
     const { by, key, template: name, holders, actor, reason } = message as ForceReleased;
     // Of this client: others in the process tell of theirs.
-    if (by.client !== originOf(this.#host.id).client) return;
+    if (by.client !== partyOf(this.#host.id).client) return;
     const [holder] = holders;
     const { method, label, fencingToken } = holder ?? { method: undefined, label: undefined, fencingToken: undefined };
     this.remember({ type: 'forced', at: this.now, key, name, fencingToken, method, label, actor, reason });

@@ -1,5 +1,7 @@
 import { processIs, randomText } from '../diagnostics/platform.js';
+import type { LockHolder, LockParty } from '../errors/lock-errors.js';
 import { callerOf } from './describe.js';
+import type { HolderSnapshot } from './lock-backend.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */
 const shown = 5;
@@ -50,25 +52,11 @@ const spanIds = /^[\da-f]{32}-[\da-f]{16}$/;
 export const traceSuffix = (trace: unknown): string =>
   typeof trace === 'string' && spanIds.test(trace) ? `:${trace}` : '';
 
-/** The origin of a claim, as far as its id contains it. */
-export interface ClaimOrigin {
-  /** The beginning of the client's random id: tells clients apart, and gives no access to their locks. */
-  readonly client: string;
-  readonly host: string | undefined;
-  readonly pid: number | undefined;
-  /** Class and method; undefined for a call of the service. */
-  readonly method: string | undefined;
-  /** The option `label` of the call. */
-  readonly label: string | undefined;
-  /** As from `traceSuffix`. */
-  readonly trace?: string | undefined;
-}
-
 /**
  * Of words only, as this library writes them: a claim of another program may contain what a terminal interprets.
  * @param claim `clientId:n.secret`, with `callerSuffix` and `traceSuffix` behind it; other forms of ids give less.
  */
-export function originOf(claim: string): ClaimOrigin {
+export function partyOf(claim: string): LockParty {
   const [client = '', , ...words] = claim.split(':');
   const trace = spanIds.test(words.at(-1) ?? '') ? words.pop() : undefined;
   const [method, label] = words;
@@ -83,17 +71,23 @@ export function originOf(claim: string): ClaimOrigin {
   };
 }
 
-/** A holder of another program that shares the locks: its whole field, which operators of that program know. */
-export const strangerOf = (field: string): ClaimOrigin => ({
-  client: field.replaceAll(/[^\w.$:-]/g, '_').slice(0, 100),
-  host: undefined,
-  pid: undefined,
-  method: undefined,
-  label: undefined,
-});
+/**
+ * A holder as the backend knows it, in whole milliseconds. Without a token it is of another program that shares the locks: then it has its whole
+ * field, which operators of that program know.
+ */
+export function holderOf(
+  { id, fencingToken, heldFor }: Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>,
+  named: (claim: string) => LockParty = partyOf,
+): LockHolder {
+  if (fencingToken !== undefined)
+    return { ...named(id), fencingToken, heldFor: heldFor === undefined ? undefined : Math.floor(heldFor) };
+  const client = id.replaceAll(/[^\w.$:-]/g, '_').slice(0, 100);
+  const unknown = { host: undefined, pid: undefined, method: undefined, label: undefined };
+  return { client, ...unknown, foreign: true, fencingToken: undefined, heldFor: undefined };
+}
 
 /** The same for a line in the log: `ReportService.build 'import 4711' (web-1, process 4711)`. */
-export function describeProcess({ client, host, pid, method, label }: ClaimOrigin): string {
+export function describeProcess({ client, host, pid, method, label }: LockParty): string {
   const process = host === undefined ? `client ${client}` : `${host}, process ${pid}`;
   const caller = callerOf(method, label);
   return caller === undefined ? process : `${caller} (${process})`;

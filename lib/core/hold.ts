@@ -1,5 +1,5 @@
 import type { LockHoldContext } from '../diagnostics/channels.js';
-import type { LockHolder, LockLostError } from '../errors/lock-errors.js';
+import type { LockLostError, LockParty } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
 import { callerOf } from './describe.js';
@@ -105,7 +105,7 @@ export class Hold implements Renewable {
   }
 
   /** Who holds it now, for views and errors. Its claim may be the one of an earlier caller of this process. */
-  get user(): Pick<LockHolder, 'method' | 'label' | 'fencingToken' | 'heldFor'> {
+  get user(): Pick<LockParty, 'method' | 'label'> & { readonly fencingToken: number; readonly heldFor: number } {
     const { method, label } = this.terms;
     return { method, label, fencingToken: this.fencingToken, heldFor: Math.floor(this.clock.now() - this.acquiredAt) };
   }

@@ -3,7 +3,7 @@ import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { setImmediate } from '../diagnostics/platform.js';
 import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
-import { originOf, strangerOf, traceSuffix } from './claim-id.js';
+import { holderOf, partyOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
 import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
@@ -396,14 +396,13 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   private get holder(): LockHolder | undefined {
     const { hold, blocker } = this;
     // The claim is the one of the first caller here.
-    if (hold) return { ...originOf(hold.claim.id), trace: undefined, ...hold.user };
+    if (hold) return { ...partyOf(hold.claim.id), trace: undefined, ...hold.user };
     if (!blocker) return undefined;
-    const { id, fencingToken, heldFor } = blocker.holder;
-    return {
-      ...(fencingToken === undefined ? strangerOf(id) : originOf(id)),
-      fencingToken,
-      heldFor: heldFor === undefined ? undefined : Math.floor(heldFor + this.host.clock.now() - blocker.seenAt),
-    };
+    const { heldFor } = blocker.holder;
+    return holderOf({
+      ...blocker.holder,
+      heldFor: heldFor === undefined ? undefined : heldFor + this.host.clock.now() - blocker.seenAt,
+    });
   }
 
   /** The rest of its lease, where the last reply told it. */

@@ -293,7 +293,10 @@ export interface HolderRef {
 /** `LockInfo` as a backend has it: claims in place of processes. */
 export type LockSnapshot = LockState<HolderSnapshot, WaiterSnapshot>;
 
-export interface HolderSnapshot extends HolderRef, HolderState {}
+export interface HolderSnapshot extends HolderRef, HolderState {
+  /** Milliseconds since the grant, where the backend knows it. */
+  readonly heldFor: number | undefined;
+}
 
 export interface WaiterSnapshot extends WaiterState {
   readonly id: string;

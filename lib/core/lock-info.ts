@@ -1,4 +1,5 @@
-import { originOf, strangerOf } from './claim-id.js';
+import type { LockHolder, LockParty } from '../errors/lock-errors.js';
+import { holderOf, partyOf } from './claim-id.js';
 import type { LockKind, LockSnapshot } from './lock-backend.js';
 
 /** The holders and waiters of a lock at one moment of the backend. Times are in ms, on its clock. */
@@ -17,13 +18,6 @@ export interface LockState<Holder, Waiter> {
 }
 
 export interface HolderState {
-  /** Undefined for a holder that locks with Redisson. */
-  readonly fencingToken: number | undefined;
-  /**
-   * Since the grant. When another process passes the lock on inside: since that process has it. Undefined where Redis does not have it: for a
-   * holder that locks with Redisson, and with its counter of tokens (`redisson.tokens`).
-   */
-  readonly heldFor: number | undefined;
   /**
    * The lock is free after this, unless the lease is renewed. `Infinity` (`null` in JSON) when its key in Redis never expires: another
    * program has written it, and it stays until it is deleted (`forceRelease`).
@@ -51,29 +45,9 @@ export interface WaiterState {
   readonly reachable: boolean;
 }
 
-/** A process, as a holder or waiter. */
-export interface LockPartyInfo {
-  /**
-   * Tells apart the connections of one process, and processes with the same host and pid. Part of a random id; gives no access to its
-   * locks. Of a holder that locks with Redisson: its field, `<client>:<thread>`.
-   */
-  readonly client: string;
-  readonly host: string | undefined;
-  readonly pid: number | undefined;
-  /**
-   * Class and method; undefined for a call of the service. When another process passes the lock on inside: the method that requested it
-   * first.
-   */
-  readonly method: string | undefined;
-  /** The option `label` of the call. When another process passes the lock on inside: that of its first caller. */
-  readonly label: string | undefined;
-  /** `<trace id>-<span id>` of that request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
-  readonly trace?: string | undefined;
-}
+export type LockHolderInfo = LockHolder & HolderState;
 
-export interface LockHolderInfo extends LockPartyInfo, HolderState {}
-
-export interface LockWaiterInfo extends LockPartyInfo, WaiterState {}
+export interface LockWaiterInfo extends LockParty, WaiterState {}
 
 /** What `RedisLockService.inspect` returns. */
 export interface LockInfo extends LockState<LockHolderInfo, LockWaiterInfo> {
@@ -109,18 +83,16 @@ export interface ForceReleaseOptions {
 export function lockInfoOf(
   key: string,
   { kind, limit, holders, waiters }: LockSnapshot,
-  partyOf: (claim: string) => LockPartyInfo = originOf,
+  named: (claim: string) => LockParty = partyOf,
 ): LockInfo {
   return {
     key,
     kind,
     limit,
-    holders: holders.map(({ id, ...state }) => ({
-      ...(state.fencingToken === undefined ? strangerOf(id) : partyOf(id)),
-      ...state,
-      heldFor: state.heldFor === undefined ? undefined : Math.floor(state.heldFor),
-      leaseLeft: Math.max(0, Math.floor(state.leaseLeft)),
+    holders: holders.map(({ leaseLeft, state, permits, ...holder }) => ({
+      ...holderOf(holder, named),
+      ...{ leaseLeft: Math.max(0, Math.floor(leaseLeft)), state, permits },
     })),
-    waiters: waiters.map(({ id, ...state }) => ({ ...partyOf(id), ...state, waited: Math.floor(state.waited) })),
+    waiters: waiters.map(({ id, ...state }) => ({ ...named(id), ...state, waited: Math.floor(state.waited) })),
   };
 }

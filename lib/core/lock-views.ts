@@ -1,5 +1,5 @@
 import { channels } from '../diagnostics/channels.js';
-import { originOf, describeProcess } from './claim-id.js';
+import { partyOf, describeProcess } from './claim-id.js';
 import { printable } from './describe.js';
 import type { Hold } from './hold.js';
 import type { LockBackend, LockSnapshot } from './lock-backend.js';
@@ -110,7 +110,7 @@ export class LockViews {
     );
     log.warn(viewLines.forceReleased(name, releaserOf(id, actor), holdersOf.join('; '), reason));
     if (channels.forceReleased.hasSubscribers) {
-      const by = originOf(id);
+      const by = partyOf(id);
       channels.forceReleased.publish({
         key: name,
         template: labelOf(name),
@@ -169,6 +169,7 @@ export class LockViews {
 
   /** The backend knows which claim holds. This process knows which of its callers has the lock now. */
   private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
+    if (holder.foreign) return holder;
     for (const hold of this.host.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
     return holder;
   }
@@ -176,7 +177,7 @@ export class LockViews {
 
 /** The person, if one is named, and the process. */
 const releaserOf = (id: string, actor: string | undefined): string =>
-  actor === undefined ? describeProcess(originOf(id)) : `${printable(actor)} (${describeProcess(originOf(id))})`;
+  actor === undefined ? describeProcess(partyOf(id)) : `${printable(actor)} (${describeProcess(partyOf(id))})`;
 
 async function* eachOnce(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   const told = new Set<string>();

@@ -2,7 +2,7 @@ import { channels } from '../diagnostics/channels.js';
 import { LockUnavailableError } from '../errors/lock-errors.js';
 import { AskingClaim } from './asking-claim.js';
 import type { CallOptions } from './caller.js';
-import { originOf } from './claim-id.js';
+import { partyOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
 import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
@@ -117,7 +117,7 @@ export class Transfers implements HoldOwner {
     giveUpAt: number,
   ): Promise<LockHandle> {
     const { host } = this;
-    const { label } = originOf(from);
+    const { label } = partyOf(from);
     const options = given.label === undefined && label !== undefined ? withLabel(given, label) : given;
     const adoption = new Adoption(name, host.newClaimId(options.callerSuffix), demand, options.lease, host);
     const validUntil = await adoption.ask(from, fencingToken, giveUpAt, () => this.pause());

@@ -91,26 +91,40 @@ export abstract class LockError extends Error {
   }
 }
 
-/** Who holds a lock that another caller wants. */
-export interface LockHolder {
+/** A process and its caller, as a holder or waiter of a lock. */
+export interface LockParty {
   /**
-   * Tells apart the connections of one process, and processes with the same host and pid. Of a holder that locks with Redisson: its field,
-   * `<client>:<thread>`.
+   * Tells apart the connections of one process, and processes with the same host and pid. Part of a random id; gives no access to its
+   * locks. Of a holder that locks with Redisson: its field, `<client>:<thread>`.
    */
   readonly client: string;
   readonly host: string | undefined;
   readonly pid: number | undefined;
-  /** Class and method; undefined for a call of the service. */
+  /**
+   * Class and method; undefined for a call of the service. When another process passes the lock on inside: the method that requested it
+   * first.
+   */
   readonly method: string | undefined;
-  /** The option `label` of the call. */
+  /** The option `label` of the call. When another process passes the lock on inside: that of its first caller. */
   readonly label: string | undefined;
-  /** `<trace id>-<span id>` of the request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
+  /** `<trace id>-<span id>` of that request, where its process links traces (`linkProcesses` of `nestjs-redis-lock/otel`). */
   readonly trace?: string | undefined;
-  /** Undefined for a holder that locks with Redisson. */
-  readonly fencingToken: number | undefined;
-  /** Milliseconds. Undefined where Redis does not have it, as in `LockInfo`. */
-  readonly heldFor: number | undefined;
 }
+
+/** Who holds a lock. `foreign`: another program that shares the locks, such as one with Redisson, of which less is known. */
+export type LockHolder = LockParty &
+  (
+    | {
+        readonly foreign?: undefined;
+        readonly fencingToken: number;
+        /**
+         * Milliseconds since the grant. When another process passes the lock on inside: since that process has it. Undefined where Redis does
+         * not have it: with Redisson's counter of tokens (`redisson.tokens`).
+         */
+        readonly heldFor: number | undefined;
+      }
+    | { readonly foreign: true; readonly fencingToken?: undefined; readonly heldFor?: undefined }
+  );
 
 /** A mistake in a template, an option, or a key. Refused at once: nothing was sent to Redis. */
 export class LockConfigurationError extends LockError {

@@ -1,15 +1,6 @@
 import type { Turns } from '../core/turns.js';
-import type { LockHolder } from '../errors/lock-errors.js';
+import type { LockHolder, LockParty } from '../errors/lock-errors.js';
 import { type Flow, type SeenProcess, type Wait, type WaitGraph, waitGraph } from './wait-graph.js';
-
-/** A caller: its process, its method and its label. */
-export interface Party {
-  readonly client: string;
-  readonly host: string | undefined;
-  readonly pid: number | undefined;
-  readonly method: string | undefined;
-  readonly label: string | undefined;
-}
 
 /** A lock that callers wait for: who holds it, who waits, and who waits for those in turn. */
 export interface WaitedLock {
@@ -26,7 +17,7 @@ export interface WaitedLock {
   readonly moreWaiters: number;
 }
 
-export interface Waiter extends Party {
+export interface Waiter extends LockParty {
   readonly callers: number;
   readonly longest: number;
   /** True when one of these callers is in a deadlock: it waits, over others, for a lock that it holds itself. */
@@ -36,7 +27,7 @@ export interface Waiter extends Party {
 }
 
 /** A caller of a deadlock. */
-export interface DeadlockStep extends Party {
+export interface DeadlockStep extends LockParty {
   readonly holds: { readonly key: string };
   readonly waitsFor: { readonly key: string };
 }
@@ -84,7 +75,7 @@ export async function waitTree(processes: Iterable<SeenProcess>, turns: Turns): 
       waiters: shown.map((wait) => {
         const { process, lock } = wait;
         return {
-          ...partyOf(wait),
+          ...callerIn(wait.process, wait.lock),
           callers: lock.callers,
           longest: Math.round(lock.longest + process.age),
           isDeadlock: isStuck(wait),
@@ -174,23 +165,19 @@ function holderOf(found: readonly Wait[]): LockHolder | undefined {
 }
 
 /** As of now, by a process that told a while ago. */
-export const agedHolder = (holder: LockHolder, age: number): LockHolder => ({
-  ...holder,
-  heldFor: holder.heldFor === undefined ? undefined : Math.round(holder.heldFor + age),
-});
+export const agedHolder = (holder: LockHolder, age: number): LockHolder =>
+  holder.heldFor === undefined ? holder : { ...holder, heldFor: Math.round(holder.heldFor + age) };
 
-const partyOf = ({ process: { client, host, pid }, lock: { method, label } }: Wait): Party => ({
-  client,
-  host,
-  pid,
-  method,
-  label,
-});
+/** A process, and one of its callers. */
+export const callerIn = (
+  { client, host, pid }: SeenProcess,
+  { method, label }: Pick<LockParty, 'method' | 'label'>,
+): LockParty => ({ client, host, pid, method, label });
 
 /** Of a long circle its beginning. */
 const stepsOf = (circle: readonly Flow[]): DeadlockStep[] =>
   circle.slice(0, longestCircle).map((flow, index) => ({
-    ...partyOf(flow.wait),
+    ...callerIn(flow.wait.process, flow.wait.lock),
     holds: { key: circle.at(index - 1)!.wait.lock.key },
     waitsFor: { key: flow.wait.lock.key },
   }));

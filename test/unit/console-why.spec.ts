@@ -14,15 +14,8 @@ type Holder = LockInfo['holders'][number];
 type WaitedLock = OverviewAnswer['waits']['roots'][number];
 
 const party = { client: 'c', host: 'web-1', pid: 1, method: 'Job.run', label: undefined };
-const holder = (more: Partial<Holder> = {}): Holder => ({
-  ...party,
-  fencingToken: 7,
-  heldFor: 60_000,
-  leaseLeft: 20_000,
-  state: 'held',
-  permits: 1,
-  ...more,
-});
+const holder = (more: Partial<Holder> = {}): Holder =>
+  ({ ...party, fencingToken: 7, heldFor: 60_000, leaseLeft: 20_000, state: 'held', permits: 1, ...more }) as Holder;
 const waiter = {
   ...party,
   waited: 9_000,

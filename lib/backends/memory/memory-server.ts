@@ -1,4 +1,4 @@
-import { originOf } from '../../core/claim-id.js';
+import { partyOf } from '../../core/claim-id.js';
 import { type Clock, systemClock } from '../../core/clock.js';
 import type { ClaimRef } from '../../core/lock-backend.js';
 import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
@@ -87,7 +87,7 @@ export class MemoryLockServer {
   /** The holders and waiters of the lock of this name: what `RedisLockService.inspect` returns, with clients by their labels. */
   inspect(name: string): LockInfo {
     return lockInfoOf(name, this.table.snapshot(name, Number.POSITIVE_INFINITY), (claim) => {
-      const origin = originOf(claim);
+      const origin = partyOf(claim);
       return { ...origin, client: this.#labels.get(clientOf(claim)) ?? origin.client };
     });
   }

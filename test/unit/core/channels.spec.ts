@@ -303,7 +303,7 @@ describe('the channels of a request', () => {
     await labelled('b:alice@example.com', 'a:#{id}', 'b:#{product.id}');
     await labelled('c:1', 'a:#{id}', 'b:#{product.id}');
     await labelled('d', '#{name}');
-    expect(messages.map(([, { name }]) => name)).toEqual(['a:#{id}', 'b:#{product.id}', '*', '#{name}']);
+    expect(messages.map(([, { template }]) => template)).toEqual(['a:#{id}', 'b:#{product.id}', '*', '#{name}']);
   });
 });
 

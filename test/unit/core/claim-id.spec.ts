@@ -5,14 +5,14 @@ import {
   describeProcess,
   newClaimId,
   newClientId,
-  originOf,
+  partyOf,
   traceSuffix,
 } from '../../../lib/core/claim-id.js';
 
 describe('the id of a claim', () => {
   it('contains its process, and keeps at least 96 of its 128 random bits secret', () => {
     const id = newClientId();
-    const { client, host, pid, method } = originOf(`${id}:1z`);
+    const { client, host, pid, method } = partyOf(`${id}:1z`);
     expect(id).toMatch(/^[\w-]{22}\.[\w.$-]{1,63}\.\d+$/);
     expect({ host, pid, method }).toEqual({ host: hostname().slice(0, 63), pid: process.pid, method: undefined });
     expect(id.startsWith(client)).toBe(true);
@@ -41,14 +41,14 @@ describe('the id of a claim', () => {
   ])('contains the method %j as one word that scripts cannot misread', (where, word) => {
     const claim = newClaimId(newClientId(), 0, callerSuffix(where));
     expect(claim).toMatch(/^[\w.$-]+:0\.[\w-]{11}:[\w.$-]+$/);
-    expect(originOf(claim).method).toBe(word);
+    expect(partyOf(claim).method).toBe(word);
   });
 
   it.each([callerSuffix('A.b'), ''])('ends with the span of its caller, behind %j', (method) => {
     const trace = `${'0a'.repeat(16)}-${'b1'.repeat(8)}`;
     const claim = newClaimId(newClientId(), 0, method + traceSuffix(trace));
-    expect(originOf(claim)).toMatchObject({ method: method ? 'A.b' : undefined, trace });
-    expect(originOf(newClaimId(newClientId(), 0, method)).trace).toBeUndefined();
+    expect(partyOf(claim)).toMatchObject({ method: method ? 'A.b' : undefined, trace });
+    expect(partyOf(newClaimId(newClientId(), 0, method)).trace).toBeUndefined();
   });
 
   it.each([undefined, '', 'a b', `${'0'.repeat(32)}-${'0'.repeat(16)}:x`, `${'0'.repeat(32)} ${'0'.repeat(16)}`])(
@@ -64,7 +64,7 @@ describe('the id of a claim', () => {
     for (const method of [undefined, 'Report.daily']) {
       const claim = newClaimId(client, 0, callerSuffix(method, label));
       expect(claim).toMatch(/^[\w.$-]+:0\.[\w-]{11}:[\w.$-]*:[\w.%]+$/);
-      expect(originOf(claim)).toMatchObject({ pid: process.pid, method, label });
+      expect(partyOf(claim)).toMatchObject({ pid: process.pid, method, label });
     }
   });
 
@@ -72,14 +72,14 @@ describe('the id of a claim', () => {
     const trace = `${'0a'.repeat(16)}-${'b1'.repeat(8)}`;
     for (const label of [trace, 'a-b', undefined]) {
       const [claim, traced] = ['', traceSuffix(trace)].map((end) => `a.b.1:0.x${callerSuffix(undefined, label)}${end}`);
-      expect(originOf(claim!)).toMatchObject({ method: undefined, label, trace: undefined });
-      expect(originOf(traced!)).toMatchObject({ method: undefined, label, trace });
+      expect(partyOf(claim!)).toMatchObject({ method: undefined, label, trace: undefined });
+      expect(partyOf(traced!)).toMatchObject({ method: undefined, label, trace });
     }
   });
 
   it('of another program may have anything in place of the label', () => {
-    for (const word of ['%', '%zz', '%ff', '%C3']) expect(originOf(`a.b.1:0::${word}`).label).toBe(undefined);
-    expect(originOf('a.b.1:0:A.b:x:y')).toMatchObject({ method: 'A.b', label: 'x' });
+    for (const word of ['%', '%zz', '%ff', '%C3']) expect(partyOf(`a.b.1:0::${word}`).label).toBe(undefined);
+    expect(partyOf('a.b.1:0:A.b:x:y')).toMatchObject({ method: 'A.b', label: 'x' });
   });
 
   it.each([
@@ -88,17 +88,17 @@ describe('the id of a claim', () => {
     [callerSuffix(undefined, 'a\nERROR forged'), String.raw`'a\nERROR forged' (web-1, process 4711)`],
     ['', 'web-1, process 4711'],
   ])('is printed without a control character: %j', (caller, text) => {
-    expect(describeProcess(originOf(`abcdef.web-1.4711:0.secret${caller}`))).toBe(text);
+    expect(describeProcess(partyOf(`abcdef.web-1.4711:0.secret${caller}`))).toBe(text);
   });
 
   it('keeps a host with dots whole, and an id of another format is read as far as possible', () => {
-    expect(originOf('abcdefghijklmnopqrstuv.web-1.eu.example.42:7:A.b')).toEqual({
+    expect(partyOf('abcdefghijklmnopqrstuv.web-1.eu.example.42:7:A.b')).toEqual({
       client: 'abcde',
       host: 'web-1.eu.example',
       pid: 42,
       method: 'A.b',
     });
     for (const claim of ['costs:1', 'rehearsal', ''])
-      expect(originOf(claim)).toMatchObject({ host: undefined, pid: undefined, method: undefined });
+      expect(partyOf(claim)).toMatchObject({ host: undefined, pid: undefined, method: undefined });
   });
 });
