@@ -114,6 +114,19 @@ const classNames = {
 };
 
 /**
+ * What an ES module imports in place of a long file: Node reads all of a CommonJS file for the names that it exports, and takes a multiple of
+ * the time that it needs to run it.
+ * @param {string} file @param {Iterable<string>} names
+ */
+const namesOf = (file, names) =>
+  [
+    `'use strict';`,
+    `const all = require('../cjs/${file}');`,
+    ...[...names].map((name) => `exports.${name} = all.${name};`),
+    '',
+  ].join('\n');
+
+/**
  * What imports Nest is there as ES module and as CommonJS: Nest 12 is ESM, and jest in CommonJS loads Nest 11. So is what names the place of
  * its own file. All else is CommonJS, once, which both can load: the engine is the same for both (docs/inside/adr/0082-rolled-up.md).
  * @param {string[]} programs they are ES modules, and no CommonJS
@@ -136,10 +149,15 @@ const onlyWhatNeedsIt = (programs) => ({
         const file = bundle[name];
         return file?.type === 'chunk' ? isModule(file) : name.startsWith('@nestjs/');
       });
-    const others = chunks.filter((chunk) => !isModule(chunk)).map(({ fileName }) => fileName);
-    for (const chunk of chunks)
-      for (const file of others) chunk.code = chunk.code.replaceAll(`'./${file}'`, `'../cjs/${file}'`);
-    for (const file of others) delete bundle[file];
+    const [modules, others] = [chunks.filter(isModule), chunks.filter((chunk) => !isModule(chunk))];
+    for (const { fileName, code } of others) {
+      const names = new Set(modules.flatMap(({ importedBindings }) => importedBindings[fileName] ?? []));
+      const isLong = code.length > 50_000 && names.size > 0;
+      const place = isLong ? `./${fileName.replace(/js$/, 'cjs')}` : `../cjs/${fileName}`;
+      for (const chunk of modules) chunk.code = chunk.code.replaceAll(`'./${fileName}'`, `'${place}'`);
+      if (isLong) this.emitFile({ type: 'asset', fileName: place.slice(2), source: namesOf(fileName, names) });
+      delete bundle[fileName];
+    }
   },
 });
 

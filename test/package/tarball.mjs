@@ -8,7 +8,7 @@ import { root } from '../../scripts/run.mjs';
 export const most = { kilobytes: 300, files: 50 };
 /** What may be published; anything else in the tarball is an accident. */
 const INTENDED =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(js|d\.ts)|dist\/cjs\/package\.json)$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/(esm|cjs)\/[\w.-]+\.(c?js|d\.ts)|dist\/cjs\/package\.json)$/;
 
 /**
  * @typedef {{ filename: string, size: number, files: { path: string, size: number }[] }} Packed
