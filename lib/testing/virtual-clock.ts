@@ -53,7 +53,7 @@ export class VirtualClock implements Clock {
    */
   async advance(duration: Duration): Promise<void> {
     const end = this.time + parseDuration('advance', duration, { min: 0 });
-    await settled();
+    await this.settle();
     while (await this.step(end));
     this.time = end;
   }
@@ -105,14 +105,19 @@ export class VirtualClock implements Clock {
       open = false;
     };
     promise.then(close, close);
-    await settled();
+    await this.settle();
     while (open) {
       if (await this.step(end)) continue;
       if (this.timers.size > 0) throw refusals.notSettled(ms);
       if (!(await this.somethingHappens(promise))) throw refusals.nothingPending(patience);
-      await settled();
+      await this.settle();
     }
     return promise;
+  }
+
+  /** @internal Waits for everything that follows from the last timer. */
+  settle(): Promise<void> {
+    return settled();
   }
 
   /** Waits in real time until a timer is set or the promise settles. Returns whether that happened. */
@@ -140,7 +145,7 @@ export class VirtualClock implements Clock {
     this.time = Math.max(this.time, next.at);
     this.timers.delete(next);
     next.fn();
-    await settled();
+    await this.settle();
     return true;
   }
 }

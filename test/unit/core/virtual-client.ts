@@ -6,11 +6,11 @@ import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
-import { VirtualClock } from '../../support/virtual-clock.js';
+import { EarlyClock } from '../../support/virtual-clock.js';
 
 /** A client in virtual time, on a backend that does what the test says. */
 export class VirtualClient {
-  readonly clock = new VirtualClock();
+  readonly clock = new EarlyClock();
   readonly backend = new ScriptedBackend(this.clock);
   readonly log = new KeptLog();
   readonly client: LockClient;

@@ -1,5 +1,4 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import { settled } from '../../../lib/backends/memory/turns.js';
 import { claimWindow } from '../../../lib/core/defaults.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
@@ -8,7 +7,7 @@ import { lockDefaults, resolveAdoption, resolveOptions } from '../../../lib/core
 import { readTicket } from '../../../lib/core/ticket.js';
 import { Random } from '../../chaos/random.js';
 import type { FaultyLink } from '../../support/faulty-link.js';
-import { VirtualClock } from '../../support/virtual-clock.js';
+import { HastyClock, PatientClock, settled, type VirtualClock } from '../../support/virtual-clock.js';
 import { type Beginning, type Call, commandTimeout, type Fault, limit, names, trouble } from './calls.js';
 import { FreeNames } from './free-names.js';
 import { type Holding, Holdings } from './holdings.js';
@@ -65,7 +64,7 @@ export class Run implements World {
   ) {
     const { servers, hasty, calls, faults, beginnings, poll, seed } = terms;
     this.poll = poll;
-    this.clock = hasty ? new VirtualClock() : new VirtualClock(allSettled);
+    this.clock = hasty ? new HastyClock() : new PatientClock();
     this.pauses = new Random(`${seed}`);
     this.servers = Array.from({ length: servers }, () => new MemoryLockServer({ clock: this.clock }));
     this.processes = beginnings.map((beginning, number) => new Process(number, this, beginning));
@@ -340,13 +339,6 @@ export class Run implements World {
         return process!.close();
     }
   }
-}
-
-/** Also the work that a hand-off leaves to the next turn of the event loop. */
-async function allSettled(): Promise<void> {
-  await settled();
-  await new Promise(setImmediate);
-  await settled();
 }
 
 const holdsOf = (lock: LockHandle | MultiLock): Hold[] => partsOf(lock).map((part) => LockHandle.holdOf(part));
