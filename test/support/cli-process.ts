@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,12 +87,45 @@ export class CliProcess implements AsyncDisposable {
 /** For the shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
+/** How a program has ended. */
+interface Ended {
+  readonly code: number | string;
+  readonly output: string;
+  readonly errors: string;
+}
+
 /** Runs to its end. */
-export async function cli(
-  args: readonly string[],
-  options?: CliOptions,
-): Promise<{ code: number | string; output: string; errors: string }> {
+export async function cli(args: readonly string[], options?: CliOptions): Promise<Ended> {
   await using process_ = new CliProcess(args, options);
   const code = await process_.exited;
   return { code, output: process_.output, errors: process_.errors };
+}
+
+/**
+ * One process for many commands, one after the other, that reply and end: for what they print and their exit codes. A process of its own
+ * shows in addition that a command ends, and what signals and terminals do.
+ */
+export class CliHost implements AsyncDisposable {
+  private readonly process = fork(join(import.meta.dirname, 'cli-host.mjs'), [program], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Runs to its end, after those that were given before. */
+  readonly run = (args: readonly string[], { redis }: Pick<CliOptions, 'redis'> = {}): Promise<Ended> => {
+    const ended = this.last.then(async () => {
+      this.process.send({ args, redis });
+      return ((await once(this.process, 'message')) as [Ended])[0];
+    });
+    this.last = ended.catch(() => undefined);
+    return ended;
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exited = once(this.process, 'exit');
+    this.process.disconnect();
+    await exited;
+  }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
-import { cli, CliProcess } from '../../support/cli-process.js';
+import { cli, CliHost, CliProcess } from '../../support/cli-process.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 
@@ -14,6 +14,7 @@ let admin: Redis;
 let locks: RedisLockClient;
 let prefix: string;
 let directory: string;
+const host = new CliHost();
 
 beforeAll(async () => {
   server = await startRedis();
@@ -22,6 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.quit();
   await server.stop();
+  await host[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   prefix = `odd:${randomUUID()}:`;
@@ -34,7 +36,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const look = (...args: string[]) => cli([...args, '--prefix', prefix], { redis: server.url });
+const look = (...args: string[]) => host.run([...args, '--prefix', prefix], { redis: server.url });
 const run = (...args: string[]) => cli(['run', '--prefix', prefix, ...args], { redis: server.url });
 const written = (name: string, text: string): string => {
   writeFileSync(join(directory, name), text);
@@ -78,11 +80,11 @@ describe('what other programs have written', () => {
 
 it('a name that begins with -- is given behind --', async () => {
   await locks.acquire('--json');
-  const { code, output } = await cli(['inspect', '--prefix', prefix, '--', '--json'], { redis: server.url });
+  const { code, output } = await host.run(['inspect', '--prefix', prefix, '--', '--json'], { redis: server.url });
   expect([code, output]).toEqual([0, expect.stringMatching(/^--json exclusive\n  held by /)]);
-  const both = await cli(['inspect', 'a', '--', 'b'], { redis: server.url });
+  const both = await host.run(['inspect', 'a', '--', 'b'], { redis: server.url });
   expect([both.code, both.errors]).toEqual([64, expect.stringContaining('write nestjs-redis-lock inspect NAME')]);
-  expect((await cli(['ls', '--', 'redis://:secret@h'], { redis: server.url })).errors).toContain(
+  expect((await host.run(['ls', '--', 'redis://:secret@h'], { redis: server.url })).errors).toContain(
     'A URL with a password',
   );
 });
@@ -98,7 +100,7 @@ it.each([
   [['ls', '--older-than', '60'], /--older-than: '60' has no unit/],
   [['release', 'a', '--token', '1', '--reason', ' ', '--yes'], /--reason is missing/],
 ])('%j is refused with 64 in one line, before Redis is asked', async (args, problem) => {
-  const { code, errors } = await cli(args, { redis: 'redis://127.0.0.1:1' });
+  const { code, errors } = await host.run(args, { redis: 'redis://127.0.0.1:1' });
   expect([code, errors]).toEqual([64, expect.stringMatching(problem)]);
   expect(errors).not.toContain('secret');
   expect(errors.trim().split('\n')).toHaveLength(1);
@@ -106,7 +108,7 @@ it.each([
 
 it('an options file that is not JSON is refused with 64, without a part of it: it may be a password', async () => {
   for (const text of ['secret', '{ "redis": { "password": "secret" }, }']) {
-    const { code, errors } = await cli(['ls', '--config', written('options.json', text)]);
+    const { code, errors } = await host.run(['ls', '--config', written('options.json', text)]);
     expect([code, errors]).toEqual([64, expect.stringMatching(/options\.json' cannot be read: it is not JSON/)]);
     expect(errors).not.toContain('secret');
   }
@@ -214,7 +216,7 @@ describe('watch in a terminal', () => {
     const lines = (await cli(args, { redis: server.url, inTerminal })).output.trim().split('\r\n');
     expect(lines.map(({ length }) => length <= 100)).toEqual([true, true, true]);
     expect(lines[2]).toMatch(/^tenant:x+…x*:invoice  exclusive  /);
-    const whole = (await cli(args, { redis: server.url })).output.split('\n');
+    const whole = (await host.run(args, { redis: server.url })).output.split('\n');
     expect(whole[2]).toContain(`${name}  exclusive`);
     expect(whole[1]).toMatch(/^short {57}exclusive/);
   });

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Redis } from 'ioredis';
 import { createLockClient, type Lock, type LockOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { ClusterGroup } from '../../support/cluster-group.js';
-import { cli, CliProcess, program } from '../../support/cli-process.js';
+import { cli, CliHost, CliProcess, program } from '../../support/cli-process.js';
 import { readerRules } from '../../support/documented-acl.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
@@ -16,11 +16,12 @@ let server: RedisServer;
 let prefix: string;
 let directory: string;
 const open: RedisLockClient[] = [];
+const host = new CliHost();
 
 beforeAll(async () => {
   server = await startRedis({ args: ['--appendonly', 'yes'] });
 });
-afterAll(() => server.stop());
+afterAll(() => Promise.all([server.stop(), host[Symbol.asyncDispose]()]));
 beforeEach(() => {
   prefix = `cli:${randomUUID()}:`;
   directory = mkdtempSync(join(tmpdir(), 'lock-cli-'));
@@ -52,7 +53,7 @@ async function queue(
   return { lock };
 }
 
-const look = (...args: string[]) => cli([...args, '--prefix', prefix], { redis: server.url });
+const look = (...args: string[]) => host.run([...args, '--prefix', prefix], { redis: server.url });
 const rows = (text: string): unknown[] =>
   text
     .trim()
@@ -270,7 +271,7 @@ describe('release', () => {
       'anna',
       '--yes',
     ];
-    const { code, output, errors } = await look(...args);
+    const { code, output, errors } = await cli([...args, '--prefix', prefix], { redis: server.url });
     expect(code).toBe(0);
     expect(output).toMatch(/^Released 'report', which 'import 7' \(.*\) held with token \d+\. By anna: hangs\n$/);
     expect(errors).toMatch(/was released by force, by 'anna' \(.*Reason: 'hangs'/);
@@ -328,7 +329,7 @@ describe('doctor', () => {
       code: 1,
       output: expect.stringMatching(/finding.*LOCK_DOCTOR_EVICTION.*\nremark.*LOCK_DOCTOR_PERSISTENCE/s),
     });
-    const json = JSON.parse((await cli(['doctor', '--json'], { redis: evicting.url })).output) as object;
+    const json = JSON.parse((await host.run(['doctor', '--json'], { redis: evicting.url })).output) as object;
     expect(json).toMatchObject({
       findings: [{ code: 'LOCK_DOCTOR_EVICTION' }, { code: 'LOCK_DOCTOR_PERSISTENCE' }],
       roundTrip: expect.any(Number),
@@ -337,8 +338,8 @@ describe('doctor', () => {
 
   it('counts a remark as a finding with --strict', async () => {
     await using forgetful = await startRedis();
-    expect((await cli(['doctor'], { redis: forgetful.url })).code).toBe(0);
-    expect((await cli(['doctor', '--strict'], { redis: forgetful.url })).code).toBe(1);
+    expect((await host.run(['doctor'], { redis: forgetful.url })).code).toBe(0);
+    expect((await host.run(['doctor', '--strict'], { redis: forgetful.url })).code).toBe(1);
   });
 });
 
@@ -346,7 +347,7 @@ describe('the read-only ACL of docs/reference/cli.md', () => {
   it('is enough for ls, inspect, watch and tree, without a word in the log of Redis, and for nothing that writes', async () => {
     await using own = await startRedis();
     const admin = new Redis(own.url);
-    const locks = createLockClient({ redis: own.url });
+    const locks = createLockClient({ redis: own.url, shutdownTimeout: 0 });
     try {
       await admin.acl('SETUSER', 'watcher', 'on', '>secret', 'resetkeys', 'resetchannels', ...readerRules());
       await locks.acquire('a');
@@ -399,7 +400,7 @@ describe('where Redis is', () => {
       ['--config', file('options.mjs', `export default ${options}`)],
       ['--config', file('options.cjs', `module.exports = ${options}`)],
     ]) {
-      expect(await cli(['ls', ...args], { redis: 'redis://127.0.0.1:1' })).toMatchObject({
+      expect(await host.run(['ls', ...args], { redis: 'redis://127.0.0.1:1' })).toMatchObject({
         code: 0,
         output: expect.stringContaining('here'),
       });
@@ -450,7 +451,7 @@ describe('where Redis is', () => {
     [[], 64, /No command given/],
     [['ls', '--jsn'], 64, /Unknown option '--jsn'.*ls --help/],
   ])('%j ends with %d in one line that says what to do, and without the password', async (args, code, problem) => {
-    const ended = await cli(args, { redis: 'redis://127.0.0.1:1' });
+    const ended = await host.run(args, { redis: 'redis://127.0.0.1:1' });
     expect([ended.code, ended.errors]).toEqual([code, expect.stringMatching(problem)]);
     expect(ended.errors).not.toContain('secret');
     expect(ended.errors.trim().split('\n')).toHaveLength(1);
@@ -461,13 +462,13 @@ describe('where Redis is', () => {
     ['REDIS_URL', ['--cluster'], ' \n'],
     ['--url-file', ['--url-file', '/dev/null'], 'redis://127.0.0.1:1'],
   ])('%s without a URL is refused (64), and no other server is asked: %j', async (place, args, redis) => {
-    const { code, errors } = await cli(['ls', ...args], { redis });
+    const { code, errors } = await host.run(['ls', ...args], { redis });
     expect([code, errors]).toEqual([64, expect.stringContaining(`${place}: no URL of a Redis server.`)]);
   });
 
   it('says so when Redis refuses the password (78)', async () => {
     await using own = await startRedis({ args: ['--requirepass', 'right'] });
-    const { code, errors } = await cli(['ls'], { redis: `redis://:wrong@127.0.0.1:${own.port}` });
+    const { code, errors } = await host.run(['ls'], { redis: `redis://:wrong@127.0.0.1:${own.port}` });
     expect([code, errors]).toEqual([78, expect.stringMatching(/password/i)]);
     expect(errors).not.toContain('wrong@');
   });
@@ -478,7 +479,7 @@ it('--help says how each command is used, and colours are only for terminals tha
   expect(code).toBe(0);
   for (const command of ['ls', 'inspect', 'watch', 'tree', 'release', 'doctor', 'run']) {
     expect(output).toContain(`\n  ${command} `);
-    expect(await cli([command, '--help'])).toMatchObject({
+    expect(await host.run([command, '--help'])).toMatchObject({
       code: 0,
       output: expect.stringContaining(`nestjs-redis-lock ${command}`),
     });
