@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BackendCapabilities } from 'nestjs-redis-lock/backend';
 import type { ConformanceTarget, TargetOptions } from './target.js';
+import { inTime, realTime, type SuiteTime } from './time.js';
 import { Party } from './party.js';
 import type { TestFramework } from './test-framework.js';
 
@@ -24,10 +25,10 @@ export class BackendBench {
     readonly capabilities: BackendCapabilities,
   ) {
     this.describe = describe;
-    this.it = it;
-    this.inOrder = capabilities.fifo ? it : () => undefined;
-    this.inQueue = capabilities.queue ? it : () => undefined;
-    this.dated = capabilities.dated ? it : () => undefined;
+    this.it = (title, body) => it(title, () => this.time.until(body()));
+    this.inOrder = capabilities.fifo ? this.it : () => undefined;
+    this.inQueue = capabilities.queue ? this.it : () => undefined;
+    this.dated = capabilities.dated ? this.it : () => undefined;
     beforeAll(async () => {
       this.target = await open();
     });
@@ -37,9 +38,13 @@ export class BackendBench {
     afterAll(() => this.target.close());
   }
 
+  get time(): SuiteTime {
+    return this.target.clock ?? realTime;
+  }
+
   /** One more client. */
   readonly join = async (options?: TargetOptions): Promise<Party> => {
-    const party = new Party(this.target.backend(options));
+    const party = new Party(inTime(this.target.backend(options), this.time), this.time);
     this.parties.push(party);
     return party.start();
   };

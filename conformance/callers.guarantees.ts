@@ -1,5 +1,6 @@
 import type { ClientBench } from './client-bench.js';
 import { expect } from './expectations.js';
+import { turn } from './time.js';
 
 /** Callers of one process and of many. */
 export function callers(bench: ClientBench): void {
@@ -19,7 +20,7 @@ export function callers(bench: ClientBench): void {
             const lock = await all[index % all.length]!.acquire(name, { fairness, wait: '15s' });
             expect(++inside).toBe(1);
             tokens.push(lock.fencingToken);
-            await new Promise((resolve) => setImmediate(resolve));
+            await turn(bench.time);
             expect(lock.isHeld).toBe(true);
             inside--;
             await lock.release();

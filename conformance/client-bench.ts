@@ -16,6 +16,7 @@ import {
 } from 'nestjs-redis-lock/backend';
 import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
+import { realTime, type SuiteTime } from './time.js';
 import type { TestFramework } from './test-framework.js';
 import { WatchedBackend } from './watched-backend.js';
 
@@ -33,8 +34,8 @@ export class Member {
   readonly client: LockClient;
   private readonly defaults: ResolvedLockOptions;
 
-  constructor(backend: LockBackend, fairness: Fairness, { maxWaiters = 10_000 }: Settings) {
-    this.backend = new WatchedBackend(backend);
+  constructor(backend: LockBackend, time: SuiteTime, fairness: Fairness, { maxWaiters = 10_000 }: Settings) {
+    this.backend = new WatchedBackend(backend, time);
     this.defaults = { ...lockDefaults, fairness };
     this.client = new LockClient(this.backend, { defaults: this.defaults, maxWaiters }, this.log);
   }
@@ -69,6 +70,7 @@ export class ClientBench {
   readonly inOrder: TestFramework['it'];
   private target!: ConformanceTarget;
   private readonly members: Member[] = [];
+  private readonly leaving: Array<Promise<void>> = [];
 
   constructor(
     open: () => Promise<ConformanceTarget>,
@@ -78,22 +80,33 @@ export class ClientBench {
     readonly fairness: Fairness,
   ) {
     this.describe = describe;
-    this.it = it;
-    this.inOrder = capabilities.fifo ? it : () => undefined;
+    this.it = (title, body) => it(title, () => this.time.until(body()));
+    this.inOrder = capabilities.fifo ? this.it : () => undefined;
     beforeAll(async () => {
       this.target = await open();
     });
     afterEach(async () => {
-      await Promise.all(this.members.splice(0).map(({ client }) => client.shutdown(0)));
+      const ends: Array<Promise<void>> = [];
+      // A client without its backend tries to release for up to `commandTimeout`. The next test need not wait for that.
+      for (const { client, backend } of this.members.splice(0))
+        (backend.isClosed ? this.leaving : ends).push(client.shutdown(0));
+      await this.time.until(Promise.all(ends));
     });
-    afterAll(() => this.target.close());
+    afterAll(async () => {
+      await this.time.until(Promise.all(this.leaving));
+      await this.target.close();
+    });
+  }
+
+  get time(): SuiteTime {
+    return this.target.clock ?? realTime;
   }
 
   /** One more process. */
   readonly join = async (settings: Settings = {}): Promise<Member> => {
     const { polling = false, poll } = settings;
     const backend = this.target.backend(poll === undefined ? { polling } : { polling, poll });
-    const member = new Member(backend, this.fairness, settings);
+    const member = new Member(backend, this.time, this.fairness, settings);
     this.members.push(member);
     // On a very busy machine the first attempt may take too long; the client then retries by itself.
     await member.client.start().catch(() => member.backend.until(() => member.backend.recoveries > 0));

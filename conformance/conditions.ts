@@ -23,9 +23,3 @@ export function conditions(): Conditions {
     },
   };
 }
-
-/** Resolves after that time (by `performance.now()`): everything that ends at that time has ended. */
-export async function past(moment: number): Promise<void> {
-  while (performance.now() <= moment)
-    await new Promise((resolve) => setTimeout(resolve, moment - performance.now() + 1));
-}

@@ -4,4 +4,5 @@
  */
 export { lockBackendConformance } from './lock-backend.conformance.js';
 export type { ConformanceTarget, TargetOptions } from './target.js';
+export type { SuiteTime } from './time.js';
 export type { TestFramework } from './test-framework.js';

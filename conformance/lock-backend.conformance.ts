@@ -20,15 +20,11 @@ import { sharedLocks } from './shared.guarantees.js';
 import { sharing } from './sharing.guarantees.js';
 import { globalFramework, type TestFramework } from './test-framework.js';
 
-/** The parts of the suite, by their titles. Each takes about a third of the time. */
-export const suiteParts = {
-  backend: 'the backend',
-  handoff: 'a client with fairness handoff',
-  strict: 'a client with fairness strict',
-} as const;
+/** At the port, or with a client on it: with local hand-off, or without. Each takes about a third of the time. */
+export type SuitePart = 'backend' | 'handoff' | 'strict';
 
 /** What every LockBackend must guarantee, as tests: first at the port, then with a client on it, with local hand-off and
- * without. The backends work on the system's clock, and real time passes: about half a minute.
+ * without. Where the target has a virtual clock this takes seconds. In real time it takes about half a minute.
  * @param open opens the target, once for each of the three parts; each is closed after its part
  * @param framework default: the global functions of the framework that runs the file
  * @param capabilities what the backend promises, the same as its own `capabilities`; default: everything
@@ -39,34 +35,48 @@ export function lockBackendConformance(
   framework: TestFramework = globalFramework(),
   capabilities: BackendCapabilities = allCapabilities,
 ): void {
+  conformanceOf(['backend', 'handoff', 'strict'], open, capabilities, framework);
+}
+
+/** These parts only, for a backend that differs from another in them. */
+export function conformanceOf(
+  parts: readonly SuitePart[],
+  open: () => Promise<ConformanceTarget>,
+  capabilities: BackendCapabilities = allCapabilities,
+  framework: TestFramework = globalFramework(),
+): void {
   const { describe } = framework;
-  describe(suiteParts.backend, () => {
-    const bench = new BackendBench(open, framework, capabilities);
-    exclusion(bench);
-    contention(bench);
-    availability(bench);
-    queue(bench);
-    pushedGrants(bench);
-    repetition(bench);
-    if (capabilities.views) snapshots(bench);
-    if (capabilities.views) activity(bench);
-    if (capabilities.handOver) adoption(bench);
-    if (capabilities.shared) sharedLocks(bench);
-    permitLocks(bench);
-  });
-  for (const fairness of ['handoff', 'strict'] as const) {
-    describe(suiteParts[fairness], () => {
-      const bench = new ClientBench(open, framework, capabilities, fairness);
-      callers(bench);
-      givingUpAndReEntry(bench);
-      refusedCallers(bench);
-      holding(bench);
-      severalNames(bench);
-      if (capabilities.views) views(bench);
-      if (capabilities.handOver) handingOver(bench);
-      if (capabilities.handOver && capabilities.permits) handingShares(bench);
-      if (capabilities.shared) sharing(bench);
-      elections(bench);
-    });
+  for (const part of parts) {
+    if (part === 'backend') describe('the backend', () => port(new BackendBench(open, framework, capabilities)));
+    else describe(`a client with fairness ${part}`, () => client(new ClientBench(open, framework, capabilities, part)));
   }
+}
+
+function port(bench: BackendBench): void {
+  const { capabilities } = bench;
+  exclusion(bench);
+  contention(bench);
+  availability(bench);
+  queue(bench);
+  pushedGrants(bench);
+  repetition(bench);
+  if (capabilities.views) snapshots(bench);
+  if (capabilities.views) activity(bench);
+  if (capabilities.handOver) adoption(bench);
+  if (capabilities.shared) sharedLocks(bench);
+  permitLocks(bench);
+}
+
+function client(bench: ClientBench): void {
+  const { capabilities } = bench;
+  callers(bench);
+  givingUpAndReEntry(bench);
+  refusedCallers(bench);
+  holding(bench);
+  severalNames(bench);
+  if (capabilities.views) views(bench);
+  if (capabilities.handOver) handingOver(bench);
+  if (capabilities.handOver && capabilities.permits) handingShares(bench);
+  if (capabilities.shared) sharing(bench);
+  elections(bench);
 }

@@ -10,6 +10,7 @@ import {
   type ReleaseReply,
 } from 'nestjs-redis-lock/backend';
 import { conditions } from './conditions.js';
+import { realTime, type SuiteTime } from './time.js';
 
 /** What a claim requests; default: a long lease, and to wait in the queue. */
 export interface Ask {
@@ -38,7 +39,10 @@ export class Party implements AsyncDisposable {
   private readonly waiting = new Map<string, { readonly claim: ClaimRef; readonly ask: Ask | undefined }>();
   private readonly happened = conditions();
 
-  constructor(readonly backend: LockBackend) {}
+  constructor(
+    readonly backend: LockBackend,
+    private readonly time: SuiteTime = realTime,
+  ) {}
 
   async start(): Promise<this> {
     const started = this.backend.start(this.id, {
@@ -48,7 +52,7 @@ export class Party implements AsyncDisposable {
       },
       freeAt: ({ id: claim }, at) => {
         this.hints.push({ claim, at });
-        if (at <= performance.now()) void this.askNow(claim);
+        if (at <= this.time.now()) void this.askNow(claim);
         this.happened.changed();
       },
       recovered: (what, concerns) => {
@@ -100,7 +104,7 @@ export class Party implements AsyncDisposable {
   ): Promise<AcquireReply> {
     const again = this.asked.has(claim);
     this.asked.add(claim);
-    const giveUpAt = performance.now() + 5_000;
+    const giveUpAt = this.time.now() + 5_000;
     return this.backend.acquire({ ...demand, name, id: claim, lease, reserve, enqueue, again, giveUpAt, isWanted });
   }
 
@@ -153,7 +157,7 @@ export class Party implements AsyncDisposable {
   release({ name, id: claim }: ClaimRef, keep = 0): Promise<ReleaseReply> {
     this.waiting.delete(claim);
     return this.backend.release(
-      keep > 0 ? { name, id: claim, keepUntil: performance.now() + keep } : { name, id: claim },
+      keep > 0 ? { name, id: claim, keepUntil: this.time.now() + keep } : { name, id: claim },
     );
   }
 
@@ -171,7 +175,7 @@ export class Party implements AsyncDisposable {
     lease = 20_000,
   ): Promise<number | 'gone' | 'taken'> {
     const { id: from, fencingToken } = hold;
-    const giveUpAt = performance.now() + 5_000;
+    const giveUpAt = this.time.now() + 5_000;
     const reply = await this.backend.adopt!({ name, id: claim, from, fencingToken, lease, giveUpAt });
     return typeof reply === 'object' ? reply.validUntil : reply;
   }

@@ -2,7 +2,7 @@ import type { ClaimRef, LockDemand } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import type { Held, Party } from './party.js';
 import { expect } from './expectations.js';
-import { past } from './conditions.js';
+import { past } from './time.js';
 
 const of = (limit: number, permits = 1): LockDemand => ({ kind: 'permits', permits, limit });
 const shared: LockDemand = { kind: 'shared', permits: 1, limit: 0 };
@@ -112,7 +112,7 @@ export function permitLocks(bench: BackendBench): void {
       const alive = await take(b, name, of(3));
       const waiter = await c.queue(name, { demand: of(3, 2) });
       const { validUntil } = await c.untilGranted(waiter, { demand: of(3, 2) });
-      expect(performance.now()).toBeGreaterThan(crashed.validUntil);
+      expect(bench.time.now()).toBeGreaterThan(crashed.validUntil);
       expect(validUntil).toBeGreaterThan(crashed.validUntil);
       expect(await a.renew(crashed)).toBe('lost');
       expect(await b.renew(alive)).toBeTypeOf('number');
@@ -153,17 +153,17 @@ export function permitLocks(bench: BackendBench): void {
       const claims = [];
       for (const waiter of waiters) claims.push(await waiter.queue(name, { demand: of(2) }));
       // Two permits are free at two times: the first waiter is notified of the first; when it has that, the next waiter is notified of the second.
-      const begun = performance.now();
+      const begun = bench.time.now();
       expect(await a.release(held[0]!, 300)).toBe('released');
       expect(await a.release(held[1]!, 400)).toBe('released');
       expect(await waiters[0]!.freeAt(claims[0]!)).toBeGreaterThanOrEqual(begun + 298);
       expect(waiters.slice(1).map(({ hints }) => hints)).toEqual([[], [], []]);
       await waiters[0]!.untilGranted(claims[0]!, { demand: of(2) });
-      expect(performance.now()).toBeGreaterThanOrEqual(begun + 298);
+      expect(bench.time.now()).toBeGreaterThanOrEqual(begun + 298);
       expect(await waiters[1]!.freeAt(claims[1]!)).toBeGreaterThanOrEqual(begun + 398);
       expect(waiters.slice(2).map(({ hints }) => hints)).toEqual([[], []]);
       await waiters[1]!.untilGranted(claims[1]!, { demand: of(2) });
-      expect(performance.now()).toBeGreaterThanOrEqual(begun + 398);
+      expect(bench.time.now()).toBeGreaterThanOrEqual(begun + 398);
     });
 
     it('go to clients that respond: a client that does not delays them by at most one claim window', async () => {
@@ -173,7 +173,7 @@ export function permitLocks(bench: BackendBench): void {
       for (let times = 0; times < 6; times++) await silent.queue(name, { demand: of(2), lease: 400 });
       const alive = await b.queue(name, { demand: of(2) });
       await a.release(held[0]!);
-      await past(performance.now() + 200);
+      await past(bench.time, bench.time.now() + 200);
       await a.release(held[1]!);
       await b.untilGranted(alive, { demand: of(2) });
       expect(silent.grants.filter((grant) => grant.name === name).length).toBeLessThanOrEqual(2);
@@ -309,7 +309,7 @@ export function permitLocks(bench: BackendBench): void {
       const name = unique();
       const held = await a.take(name, { lease: 100 });
       const waiter = await b.queue(name);
-      await past(held.validUntil + 20);
+      await past(bench.time, held.validUntil + 20);
       await expect(c.ask(c.claim(name), { demand: of(2) })).rejects.toMatchObject(mismatch);
       await b.pushed(waiter);
     });

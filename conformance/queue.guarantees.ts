@@ -1,6 +1,6 @@
 import type { BackendBench } from './backend-bench.js';
 import { expect } from './expectations.js';
-import { past } from './conditions.js';
+import { past } from './time.js';
 
 /** Which waiter is next. */
 export function queue(bench: BackendBench): void {
@@ -50,7 +50,7 @@ export function queue(bench: BackendBench): void {
       expect(await c.ask(c.claim(name), { enqueue: false })).toMatchObject({ status: 'contended' });
       const grant = await b.pushed(waiter);
       expect(grant).toMatchObject(waiter);
-      expect(grant.validUntil! - performance.now()).toBeLessThan(b.backend.claimWindow);
+      expect(grant.validUntil! - bench.time.now()).toBeLessThan(b.backend.claimWindow);
     });
 
     inOrder('lets no newcomer overtake a waiter, neither with nor without waiting', async () => {
@@ -134,8 +134,8 @@ export function queue(bench: BackendBench): void {
       await b.queue(name, { lease: 100 });
       const reply = await c.ask(c.claim(name));
       if (reply.status !== 'queued') throw new Error(reply.status);
-      expect(reply.askAt - performance.now()).toBeLessThanOrEqual(c.backend.claimWindow + 2);
-      expect(reply.askAt - performance.now()).toBeGreaterThan(1_000);
+      expect(reply.askAt - bench.time.now()).toBeLessThanOrEqual(c.backend.claimWindow + 2);
+      expect(reply.askAt - bench.time.now()).toBeGreaterThan(1_000);
     });
 
     inOrder(
@@ -148,7 +148,7 @@ export function queue(bench: BackendBench): void {
         const waiting = await c.queue(name);
         await a.release(holder);
         await b.pushed(next);
-        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 500 + 2);
+        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(bench.time.now() + 500 + 2);
       },
     );
 
@@ -165,8 +165,8 @@ export function queue(bench: BackendBench): void {
         const last = await c.queue(name);
         await a.release(holder);
         await b.pushed(next);
-        expect(await b.freeAt(sibling)).toBeLessThanOrEqual(performance.now() + 500 + 2);
-        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 500 + 2);
+        expect(await b.freeAt(sibling)).toBeLessThanOrEqual(bench.time.now() + 500 + 2);
+        expect(await c.freeAt(waiting)).toBeLessThanOrEqual(bench.time.now() + 500 + 2);
         expect(c.hints.filter(({ claim }) => claim === last.id)).toEqual([]);
       },
     );
@@ -181,7 +181,7 @@ export function queue(bench: BackendBench): void {
       await b.freeAt(told);
       expect(c.hints).toEqual([]);
       await b.release(told);
-      expect(await c.freeAt(waiting)).toBeLessThanOrEqual(performance.now() + 1_500 + 2);
+      expect(await c.freeAt(waiting)).toBeLessThanOrEqual(bench.time.now() + 1_500 + 2);
     });
 
     inOrder(
@@ -215,15 +215,15 @@ export function queue(bench: BackendBench): void {
       const name = unique();
       const patience = 2 * silent.backend.poll + silent.backend.commandTimeout;
       const holder = await a.take(name);
-      const asked = performance.now();
+      const asked = bench.time.now();
       await silent.queue(name, { lease: 50 });
       const alive = await b.queue(name);
-      await past(asked + patience - 200);
+      await past(bench.time, asked + patience - 200);
       const other = await silent.queue(name);
       const next = await b.queue(name);
       await a.release(holder);
       const served = await b.untilGranted(alive);
-      await past(asked + patience + 50);
+      await past(bench.time, asked + patience + 50);
       // A newcomer removes dead claims.
       await a.queue(name);
       await b.release(served);

@@ -1,6 +1,7 @@
 import { aborted } from './client-bench.js';
 import type { ClientBench } from './client-bench.js';
 import { expect, thrownBy } from './expectations.js';
+import { turn } from './time.js';
 
 /** Several names in one acquisition. */
 export function severalNames(bench: ClientBench): void {
@@ -10,8 +11,6 @@ export function severalNames(bench: ClientBench): void {
     const root = unique();
     return Array.from({ length: count }, (_, index) => `${root}:${index}`);
   };
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
   describe('several names', () => {
     it('are taken together, in one order, each once and with its own token, and released together', async () => {
       const [a, b] = [await join(), await join()];
@@ -73,7 +72,7 @@ export function severalNames(bench: ClientBench): void {
           for (let round = 0; round < 10; round++) {
             const lock = await member.acquire(index === 0 ? [first, second] : [second, first], { wait: '15s' });
             expect(++inside).toBe(1);
-            await turn();
+            await turn(bench.time);
             expect(lock.isHeld).toBe(true);
             inside--;
             rounds++;
@@ -96,7 +95,7 @@ export function severalNames(bench: ClientBench): void {
         const key = [accounts[from]!, accounts[to]!];
         const lock = await members[index % members.length]!.acquire(key, { wait: '20s' });
         const before = key.map((account) => balances.get(account)!);
-        await turn();
+        await turn(bench.time);
         expect(lock.isHeld).toBe(true);
         balances.set(key[0]!, before[0]! - 1);
         balances.set(key[1]!, before[1]! + 1);

@@ -2,7 +2,7 @@ import type { ClaimRef, LockDemand } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
 import type { Held, Party } from './party.js';
 import { expect } from './expectations.js';
-import { past } from './conditions.js';
+import { past } from './time.js';
 
 const shared: LockDemand = { kind: 'shared', permits: 1, limit: 0 };
 
@@ -30,7 +30,7 @@ export function sharedLocks(bench: BackendBench): void {
         const longest = await read(b, name, 60_000);
         const writer = await c.queue(name);
         await b.release(longest);
-        expect(await c.freeAt(writer)).toBeLessThanOrEqual(performance.now() + 10_000 + 2);
+        expect(await c.freeAt(writer)).toBeLessThanOrEqual(bench.time.now() + 10_000 + 2);
       },
     );
 
@@ -131,7 +131,7 @@ export function sharedLocks(bench: BackendBench): void {
       const crashed = await read(a, name, 500);
       const alive = await read(b, name, 500);
       const writer = await c.queue(name);
-      while (performance.now() < crashed.validUntil + 10) expect(await b.renew(alive, 500)).toBeTypeOf('number');
+      while (bench.time.now() < crashed.validUntil + 10) expect(await b.renew(alive, 500)).toBeTypeOf('number');
       expect(await b.renew(alive, 20_000)).toBeTypeOf('number');
       expect(await a.renew(crashed)).toBe('lost');
       expect(await a.release(crashed)).toBe('absent');
@@ -146,7 +146,7 @@ export function sharedLocks(bench: BackendBench): void {
         const name = unique();
         const held = [await read(a, name, 20 + round), await read(a, name, 15)];
         const writer = await b.untilGranted(b.claim(name), { enqueue: false });
-        const now = performance.now();
+        const now = bench.time.now();
         for (const { validUntil } of held) expect(now).toBeGreaterThan(validUntil);
         await b.release(writer);
       }
@@ -161,8 +161,8 @@ export function sharedLocks(bench: BackendBench): void {
       const reader = await read(a, name, 5_000);
       const again = await a.ask(reader, { demand: shared, lease: 20_000 });
       expect(again).toMatchObject({ status: 'granted', fencingToken: reader.fencingToken });
-      if (again.status === 'granted') expect(again.validUntil).toBeLessThan(performance.now() + 5_000);
-      expect(await a.renew(other, 50)).toBeGreaterThan(performance.now() + 10_000);
+      if (again.status === 'granted') expect(again.validUntil).toBeLessThan(bench.time.now() + 5_000);
+      expect(await a.renew(other, 50)).toBeGreaterThan(bench.time.now() + 10_000);
     });
 
     inOrder('a claim that holds no longer, or has another token, renews and releases nothing', async () => {
@@ -196,7 +196,7 @@ export function sharedLocks(bench: BackendBench): void {
         const next = await c.queue(name);
         const last = await a.queue(name, { demand: shared });
         const missed = await b.pushed(silent);
-        await past(missed.validUntil! + 70);
+        await past(bench.time, missed.validUntil! + 70);
         expect(await b.renew(missed)).toBe('lost');
         // It is ahead of the writer, which came later, and the other holders are readers, too.
         expect(await b.ask(silent, { demand: shared })).toMatchObject({ status: 'granted' });

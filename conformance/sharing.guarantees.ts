@@ -1,7 +1,6 @@
-import type { ClientBench } from './client-bench.js';
+import { aborted, type ClientBench } from './client-bench.js';
 import { expect } from './expectations.js';
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+import { turn } from './time.js';
 
 /** Callers that share a lock: readers and writers, and permits. */
 export function sharing(bench: ClientBench): void {
@@ -22,7 +21,7 @@ export function sharing(bench: ClientBench): void {
           expect(readers * writers).toBe(0);
           expect(lock.fencingToken).toBeGreaterThan(lastWriter);
           if (!shared) lastWriter = lock.fencingToken;
-          await turn();
+          await turn(bench.time);
           expect(lock.isHeld).toBe(true);
           if (shared) readers--;
           else writers--;
@@ -43,14 +42,14 @@ export function sharing(bench: ClientBench): void {
           reads++;
           // The next reader comes before the last has left, so there is always a reader.
           const next = member.acquire(name, { shared: true, wait: '15s' });
-          const soon = await Promise.race([next, turn()]);
+          const soon = await Promise.race([next, turn(bench.time)]);
           await held.release();
           held = soon ?? (await next);
         }
         await held.release();
       };
       const reading = [readOn(a), readOn(b), readOn(a)];
-      while (reads < 10) await turn();
+      while (reads < 10) await turn(bench.time);
       const lock = await c.acquire(name, { wait: '15s' });
       isWritten = true;
       await lock.release();
@@ -63,7 +62,7 @@ export function sharing(bench: ClientBench): void {
       const lost = await a.acquire(name, { shared: true, lease: 500 });
       const kept = await a.acquire(name, { shared: true });
       const { lock: writer } = await b.queue(name);
-      while (!lost.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 20));
+      await aborted(lost);
       expect(lost.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
       expect(kept.isHeld).toBe(true);
       await kept.release();
@@ -149,7 +148,8 @@ export function sharing(bench: ClientBench): void {
   });
 }
 
-function permitsOf({ describe, it, join, unique }: ClientBench): void {
+function permitsOf(bench: ClientBench): void {
+  const { describe, it, join, unique } = bench;
   describe('permits of many processes', () => {
     it('never exceed the limit, with any number of permits per call, and every call is served', async () => {
       const all = await Promise.all(Array.from({ length: 3 }, () => join()));
@@ -162,7 +162,7 @@ function permitsOf({ describe, it, join, unique }: ClientBench): void {
           const lock = await all[index % all.length]!.acquire(name, { limit, permits, wait: '15s' });
           most = Math.max(most, (inUse += permits));
           expect(inUse).toBeLessThanOrEqual(limit);
-          await turn();
+          await turn(bench.time);
           expect(lock.isHeld).toBe(true);
           inUse -= permits;
           await lock.release();

@@ -1,4 +1,5 @@
 import type { LockBackend } from 'nestjs-redis-lock/backend';
+import type { SuiteTime } from './time.js';
 
 export interface TargetOptions {
   /** ms */
@@ -16,6 +17,8 @@ export interface ConformanceTarget {
   /** The client of this backend crashes, without closing. Resolves when the target has noticed it. */
   crash(backend: LockBackend, clientId: string): Promise<void>;
   close(): Promise<void>;
+  /** The clock of its backends, when it is virtual. @default real time passes */
+  readonly clock?: SuiteTime;
   /** True for a name that it refuses with a LockConfigurationError. @default it has locks of all names */
   refuses?(name: string): boolean;
 }

@@ -18,6 +18,7 @@ import type {
   RenewRequest,
 } from 'nestjs-redis-lock/backend';
 import { conditions } from './conditions.js';
+import { inTime, realTime, type SuiteTime, turn } from './time.js';
 
 /** Wraps a backend: counts the calls of a client, and lets tests wait for replies. */
 export class WatchedBackend implements LockBackend {
@@ -28,9 +29,17 @@ export class WatchedBackend implements LockBackend {
   readonly reported: ActivityReport[] = [];
   readonly grants: PushedGrant[] = [];
   recoveries = 0;
+  isClosed = false;
   private readonly happened = conditions();
 
-  constructor(private readonly inner: LockBackend) {}
+  private readonly inner: LockBackend;
+
+  constructor(
+    backend: LockBackend,
+    private readonly time: SuiteTime = realTime,
+  ) {
+    this.inner = inTime(backend, time);
+  }
 
   get clock(): Clock | undefined {
     return this.inner.clock;
@@ -89,7 +98,7 @@ export class WatchedBackend implements LockBackend {
     this.acquires.push(call);
     call.reply = await this.inner.acquire(request);
     // The client handles the reply first.
-    setImmediate(() => this.happened.changed());
+    void turn(this.time).then(() => this.happened.changed());
     return call.reply;
   }
 
@@ -98,7 +107,7 @@ export class WatchedBackend implements LockBackend {
     const call: (typeof this.releases)[number] = { name, id: claim };
     this.releases.push(call);
     call.reply = await this.inner.release(request);
-    setImmediate(() => this.happened.changed());
+    void turn(this.time).then(() => this.happened.changed());
     return call.reply;
   }
 
@@ -106,7 +115,7 @@ export class WatchedBackend implements LockBackend {
     const call: (typeof this.renewals)[number] = { holds };
     this.renewals.push(call);
     call.replies = await this.inner.renew(holds);
-    setImmediate(() => this.happened.changed());
+    void turn(this.time).then(() => this.happened.changed());
     return call.replies;
   }
 
@@ -128,7 +137,7 @@ export class WatchedBackend implements LockBackend {
   async report(report: ActivityReport): Promise<void> {
     this.reported.push(report);
     await this.inner.report?.(report);
-    setImmediate(() => this.happened.changed());
+    void turn(this.time).then(() => this.happened.changed());
   }
 
   reports(most: number): Promise<ActivityReports> {
@@ -144,6 +153,7 @@ export class WatchedBackend implements LockBackend {
   }
 
   close(): Promise<void> {
+    this.isClosed = true;
     return this.inner.close();
   }
 }

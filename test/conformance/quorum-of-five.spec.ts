@@ -1,7 +1,8 @@
 import { describe } from '@jest/globals';
-import { lockBackendConformance } from 'nestjs-redis-lock-conformance';
+import { conformanceOf } from '../../conformance/lock-backend.conformance.js';
 import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
-import { partsOfSuite, QuorumTarget } from './quorum-target.js';
+import { QuorumTarget } from './quorum-target.js';
 
+// The other kind of client: see quorum.spec.ts.
 describe('locks over a quorum of five Redis servers, two of which are dead', () =>
-  lockBackendConformance(() => QuorumTarget.open(5, 2), partsOfSuite('backend', 'strict'), quorumCapabilities));
+  conformanceOf(['backend', 'strict'], () => QuorumTarget.open(5, 2), quorumCapabilities));

@@ -1,11 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { ConformanceTarget, TargetOptions, TestFramework } from 'nestjs-redis-lock-conformance';
+import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock-conformance';
 import { QuorumBackend } from '../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import { KeptLog } from '../../conformance/kept-log.js';
-import { suiteParts } from '../../conformance/lock-backend.conformance.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { pollingClient } from './redis-target.js';
 
@@ -44,22 +42,4 @@ export class QuorumTarget implements ConformanceTarget {
     for (const admin of this.admins) admin.disconnect();
     await Promise.all(this.servers.map((server) => server.stop()));
   }
-}
-
-/** Each kind of client runs over a quorum of three or of five. Running both over both would take twice the time and show no more. */
-export function partsOfSuite(...wanted: ReadonlyArray<keyof typeof suiteParts>): TestFramework {
-  const titles: readonly string[] = wanted.map((part) => suiteParts[part]);
-  let depth = 0;
-  return {
-    describe: (title, body) => {
-      // The parts are what is outermost.
-      if (depth === 0 && !titles.includes(title)) return;
-      describe(title, () => {
-        depth++;
-        body();
-        depth--;
-      });
-    },
-    ...{ it, beforeAll, afterEach, afterAll },
-  };
 }
