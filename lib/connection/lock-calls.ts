@@ -15,7 +15,7 @@ import {
 } from '../core/options.js';
 import { readTicket } from '../core/ticket.js';
 import { CallSite } from '../core/lock-site.js';
-import { isContention } from '../errors/lock-errors.js';
+import { LockNotAcquiredError } from '../errors/lock-errors.js';
 import { aroundPromise } from './around-promise.js';
 import { lazyKind } from './lazy-result.js';
 import { fromCaller } from '../errors/caller-stack.js';
@@ -65,7 +65,7 @@ export abstract class LockCalls {
       const resolved = this.resolve('tryAcquire', key, options);
       return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
     } catch (error) {
-      if (isContention(error)) return null;
+      if (error instanceof LockNotAcquiredError) return null;
       throw fromCaller(error, LockCalls.prototype.tryAcquire);
     }
   }

@@ -58,23 +58,17 @@ export abstract class LockError extends Error {
 
   /**
    * The HTTP status of this error: 409 when another caller holds the lock, 503 when Redis does not answer or too many callers wait, else
-   * 500. Nest's BaseExceptionFilter, Express and Fastify send it where LockErrorFilter is not used.
+   * 500. Where LockErrorFilter is not used, Express and Fastify send it; Nest's BaseExceptionFilter does for an error with all three: `status`
+   * is the same, and `expose` keeps the message, which names locks and methods, from the client.
    */
   get statusCode(): 409 | 500 | 503 {
     return httpStatus[this.code] ?? 500;
   }
 
-  /** The same, for handlers that read this property. */
   get status(): 409 | 500 | 503 {
     return this.statusCode;
   }
 
-  /** The same, for exception filters of Nest. */
-  getStatus(): 409 | 500 | 503 {
-    return this.statusCode;
-  }
-
-  /** Those handlers send the words of the status instead of the message, which names locks and methods. */
   get expose(): false {
     return false;
   }
@@ -136,14 +130,14 @@ export class LockConfigurationError extends LockError {
   readonly code = 'LOCK_CONFIGURATION';
 }
 
-/** Redis replied, and the lock was not available within `wait`. HTTP: 409. */
+/** Contention: another caller has the lock, at once or for the whole of `wait`. HTTP: 409. */
 export class LockNotAcquiredError extends LockError {
   static {
     brand(this, 'LockNotAcquiredError');
   }
 
   override readonly name: string = 'LockNotAcquiredError';
-  readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' | 'LOCK_QUEUE_FULL' = 'LOCK_CONTENDED';
+  readonly code: 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT' = 'LOCK_CONTENDED';
   /**
    * Milliseconds that were left of the holder's lease, if known: a lock of a crashed holder is free then. Work that ends sooner frees it
    * sooner, and a renewed lease lasts longer. `Infinity` for a lease that never ends.
@@ -175,14 +169,14 @@ export class LockWaitTimeoutError extends LockNotAcquiredError {
   override readonly code = 'LOCK_WAIT_TIMEOUT';
 }
 
-/** `maxWaiters` callers of this process wait already: further ones are refused. HTTP: 503. */
-export class LockQueueFullError extends LockNotAcquiredError {
+/** `maxWaiters` callers of this process wait already: further ones are refused. That is overload, not contention. HTTP: 503. */
+export class LockQueueFullError extends LockError {
   static {
     brand(this, 'LockQueueFullError');
   }
 
   override readonly name: string = 'LockQueueFullError';
-  override readonly code = 'LOCK_QUEUE_FULL';
+  readonly code = 'LOCK_QUEUE_FULL';
 }
 
 /**
@@ -295,10 +289,3 @@ export class QuorumNotReachedError extends LockUnavailableError {
 /** For errors of other libraries their name and message only: their fields may contain secrets. */
 const readable = (error: Error): object =>
   error instanceof LockError ? error : { name: error.name, message: error.message };
-
-/**
- * True when another caller has the lock, at once or for the whole of `wait`. A full queue is overload, and an outage says nothing about the
- * lock: neither is contention.
- */
-export const isContention = (error: unknown): error is LockNotAcquiredError =>
-  error instanceof LockNotAcquiredError && !(error instanceof LockQueueFullError);

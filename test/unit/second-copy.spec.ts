@@ -16,7 +16,7 @@ const all: Record<string, readonly [make: (copy: Copy) => Errors.LockError, of: 
   configuration: [({ LockConfigurationError: E }) => new E('m'), ['LockConfigurationError']],
   contended: [({ LockNotAcquiredError: E }) => new E('m'), ['LockNotAcquiredError']],
   waited: [({ LockWaitTimeoutError: E }) => new E('m'), ['LockNotAcquiredError', 'LockWaitTimeoutError']],
-  full: [({ LockQueueFullError: E }) => new E('m'), ['LockNotAcquiredError', 'LockQueueFullError']],
+  full: [({ LockQueueFullError: E }) => new E('m'), ['LockQueueFullError']],
   mismatch: [({ LockKindMismatchError: E }) => new E('m'), ['LockKindMismatchError']],
   upgrade: [({ LockUpgradeError: E }) => new E('m'), ['LockUpgradeError']],
   lost: [({ LockLostError: E }) => new E('m', { reason: 'expired' }), ['LockLostError']],
@@ -45,11 +45,6 @@ describe('errors of a second copy of the package in the process', () => {
       const found = classes.filter((name) => error instanceof (catcher[name] as Type));
       expect(found.sort()).toEqual(['LockError', ...of].sort());
     }
-  });
-
-  it('are contention, or are not, as those of this copy', () => {
-    const contention = Object.keys(all).filter((kind) => one.isContention(all[kind]![0](two)));
-    expect(contention).toEqual(['contended', 'waited']);
   });
 
   it('get their location as those of this copy', () => {

@@ -9,7 +9,7 @@ import { applicationFindings } from './doctor.messages.js';
  * A filter that reads one of these, or leaves the error to Nest, may send the right status. A call of `status()` sets the response's
  * status.
  */
-const readsStatus = /LockError|\.statusCode\b|\.status\b(?!\s*\()|getStatus\?\.|super\.catch/;
+const readsStatus = /LockError|\.statusCode\b|\.status\b(?!\s*\()|super\.catch/;
 
 /**
  * Global filters that run before LockErrorFilter, take all errors, and read no status but that of an HttpException. They send 500 where

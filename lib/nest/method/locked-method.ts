@@ -3,7 +3,7 @@ import { withFirstOf } from '../../core/on-abort.js';
 import type { LockSite } from '../../core/lock-site.js';
 import type { LockScope } from '../../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../../core/options.js';
-import { LockConfigurationError, type LockNotAcquiredError, isContention } from '../../errors/lock-errors.js';
+import { LockConfigurationError, LockNotAcquiredError } from '../../errors/lock-errors.js';
 import type { KeyOfArguments } from '../../key/key.resolver.js';
 import type { LockConnection } from '../../connection/lock.connection.js';
 import { aroundIterable } from '../around/around-iterable.js';
@@ -102,7 +102,7 @@ export class LockedMethod {
 
   /** True when `onContended` handles this error: `instead` makes the result. */
   allows(error: unknown): error is LockNotAcquiredError {
-    return this.settings.onContended !== 'throw' && isContention(error);
+    return this.settings.onContended !== 'throw' && error instanceof LockNotAcquiredError;
   }
 
   /** The result of a contended call, in the kind of the method. */
@@ -232,6 +232,6 @@ function hintingAtInterceptor(key: KeyOfArguments): KeyOfArguments {
 
 /** Only contended calls get another result. */
 function contendedScope(error: unknown): ContendedScope {
-  if (isContention(error)) return new ContendedScope(error);
+  if (error instanceof LockNotAcquiredError) return new ContendedScope(error);
   throw error;
 }
