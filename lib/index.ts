@@ -1,6 +1,7 @@
 export { RedisLockModule } from './nest/module/redis-lock.module.js';
 export type {
   RedisLockAsyncOptions,
+  RedisLockFactoryOptions,
   RedisLockModuleOptions,
   RedisLockOptionsFactory,
 } from './nest/module/redis-lock.options.js';

@@ -23,34 +23,34 @@ import { LockConnection } from '../../connection/lock.connection.js';
 import { tokensOfOtherCopies } from '../../connection/copies.js';
 import { LockExplorer } from './lock.explorer.js';
 import { moduleRefusals } from './module.messages.js';
-import type { RedisLockAsyncOptions, RedisLockModuleOptions, RedisLockOptionsFactory } from './redis-lock.options.js';
+import type {
+  RedisLockAsyncOptions,
+  RedisLockFactoryOptions,
+  RedisLockModuleOptions,
+  RedisLockOptionsFactory,
+} from './redis-lock.options.js';
 import { type ResolvedModuleOptions, assertExtras, refuseExtras, resolveModuleOptions } from './resolve-options.js';
 import { defaultConnection } from '../../connection/connection.options.js';
 import { createBackend, loadBackends } from '../../connection/create-backend.js';
 import { RedisLockService } from '../../connection/redis-lock.service.js';
 import { connectionToken, getRedisLockToken, standInToken } from '../../connection/redis-lock.tokens.js';
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<RedisLockAsyncOptions>()
-    .setClassMethodName('forRoot')
-    .setFactoryMethodName('createRedisLockOptions')
-    .setExtras<{ isGlobal?: boolean; name?: string }>(
-      // With these names, both are removed from the options that the module gets.
-      { isGlobal: true, name: defaultConnection },
-      (definition, { isGlobal = true, name = defaultConnection }) => ({
-        ...definition,
-        global: isGlobal,
-        // Empty: a test's `overrideModule(RedisLockModule)` replaces it with its own module.
-        imports: [...(definition.imports ?? []), theClass()],
-        providers: [...(definition.providers ?? []).map(hidingOptions), ...providersOf(name), ...tokensOfOtherCopies()],
-        exports: [
-          connectionToken(name),
-          getRedisLockToken(name),
-          ...tokensOfOtherCopies().map(({ provide }) => provide),
-        ],
-      }),
-    )
-    .build();
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<RedisLockFactoryOptions>()
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createRedisLockOptions')
+  .setExtras<{ isGlobal?: boolean; name?: string }>(
+    // With these names, both are removed from the options that the module gets.
+    { isGlobal: true, name: defaultConnection },
+    (definition, { isGlobal = true, name = defaultConnection }) => ({
+      ...definition,
+      global: isGlobal,
+      // Empty: a test's `overrideModule(RedisLockModule)` replaces it with its own module.
+      imports: [...(definition.imports ?? []), theClass()],
+      providers: [...(definition.providers ?? []).map(hidingOptions), ...providersOf(name), ...tokensOfOtherCopies()],
+      exports: [connectionToken(name), getRedisLockToken(name), ...tokensOfOtherCopies().map(({ provide }) => provide)],
+    }),
+  )
+  .build();
 
 /** Locks for an application, or one named connection of several. */
 @Module({})
@@ -68,14 +68,14 @@ export class RedisLockModule extends ConfigurableModuleClass {
     });
     const { name, isGlobal } = options;
     // The builder takes these two, and passes the rest on unchanged: `hidingOptions` gets it.
-    return super.forRoot({ ...resolved, name, isGlobal } as unknown as RedisLockAsyncOptions);
+    return super.forRoot({ ...resolved, name, isGlobal } as unknown as RedisLockFactoryOptions);
   }
 
   /**
    * The same with options from `useFactory`, `useClass` or `useExisting`, with `name` and `isGlobal` beside it.
    * @throws LockConfigurationError at once for these two, and at start for the factory's result.
    */
-  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+  static override forRootAsync(options: RedisLockAsyncOptions): DynamicModule {
     located(forRootAsync, () => {
       readOptions('options', options, asyncNames);
       const sources = (['useFactory', 'useClass', 'useExisting'] as const).filter(
@@ -117,7 +117,7 @@ function hidingOptions(provider: Provider): Provider {
   if (typeof provider === 'function' || provider.provide !== MODULE_OPTIONS_TOKEN) return provider;
   if ('useFactory' in provider) {
     const useFactory = async (...args: unknown[]): Promise<HiddenOptions> => {
-      const answer = (await provider.useFactory(...args)) as RedisLockAsyncOptions | undefined;
+      const answer = (await provider.useFactory(...args)) as RedisLockFactoryOptions | undefined;
       const options = located(forRootAsync, () => resolveAnswer(answer));
       return () => options;
     };
@@ -142,7 +142,7 @@ function checkingFactory(provider: Provider): Provider {
 }
 
 /** @throws LockConfigurationError for a result that a factory must not return. */
-function resolveAnswer(answer: RedisLockAsyncOptions | undefined): ResolvedModuleOptions {
+function resolveAnswer(answer: RedisLockFactoryOptions | undefined): ResolvedModuleOptions {
   if (!answer) throw moduleRefusals.noAnswer(answer);
   const options = resolveModuleOptions(answer);
   refuseExtras(answer);

@@ -1,3 +1,4 @@
+import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { LockConnectionOptions } from '../../connection/connection.options.js';
 import type { LockFindingCode } from '../../core/lock-finding.js';
 
@@ -38,9 +39,14 @@ export interface RedisLockModuleOptions extends LockConnectionOptions {
   httpErrors?: boolean | undefined;
 }
 
+/** What a factory returns: the options without `name` and `isGlobal`, which Nest needs before it runs a factory. */
+export type RedisLockFactoryOptions = Omit<RedisLockModuleOptions, 'name' | 'isGlobal'>;
+
 /** For `forRootAsync({ useClass })` and `useExisting`. */
 export interface RedisLockOptionsFactory {
-  /** Without `name` and `isGlobal`, which belong beside it in `forRootAsync`: Nest needs them before it runs a factory. */
-  createRedisLockOptions(): Promise<RedisLockAsyncOptions> | RedisLockAsyncOptions;
+  createRedisLockOptions(): Promise<RedisLockFactoryOptions> | RedisLockFactoryOptions;
 }
-export type RedisLockAsyncOptions = Omit<RedisLockModuleOptions, 'name' | 'isGlobal'>;
+
+/** The options of `RedisLockModule.forRootAsync`. */
+export type RedisLockAsyncOptions = ConfigurableModuleAsyncOptions<RedisLockFactoryOptions, 'createRedisLockOptions'> &
+  Pick<RedisLockModuleOptions, 'name' | 'isGlobal'>;
