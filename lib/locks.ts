@@ -1,6 +1,7 @@
 /** What the entries with locks have in common: `nestjs-redis-lock` and `nestjs-redis-lock/client`. */
 export type { RedisClusterOptions, RedisConnection, ReplicasOptions } from './backends/redis/index.js';
 export type { RedisLockQuorumOptions, RedissonOptions } from './connection/connection.options.js';
+export type { Locks } from './connection/locks.js';
 export type { Duration } from './core/duration.js';
 export type { LockKind } from './core/lock-backend.js';
 export { currentLock } from './core/lock-flow.js';

@@ -1,9 +1,9 @@
-import { LockCalls } from '../connection/lock-calls.js';
+import { Locks } from '../connection/locks.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import { refusals } from '../core/refusals.js';
 
 /** Locks without Nest, from `createLockClient`. It has the calls of `RedisLockService`, and shares locks with applications that use it. */
-export class RedisLockClient extends LockCalls implements AsyncDisposable {
+export class RedisLockClient extends Locks implements AsyncDisposable {
   readonly #connection: LockConnection;
   #wasRefused = false;
 

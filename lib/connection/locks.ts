@@ -24,7 +24,7 @@ import { LockConnection } from './lock.connection.js';
 import { serviceRefusals } from './connection.messages.js';
 
 /** The calls that take and show locks: of the service in an application, and of a client without one. */
-export abstract class LockCalls {
+export abstract class Locks {
   private ofHandles: { readonly [call in 'acquire' | 'tryAcquire']: ResolvedLockOptions } | undefined;
 
   /**
@@ -48,7 +48,7 @@ export abstract class LockCalls {
     try {
       return await this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
     } catch (error) {
-      throw fromCaller(error, LockCalls.prototype.acquire);
+      throw fromCaller(error, Locks.prototype.acquire);
     }
   }
 
@@ -66,7 +66,7 @@ export abstract class LockCalls {
       return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
     } catch (error) {
       if (error instanceof LockNotAcquiredError) return null;
-      throw fromCaller(error, LockCalls.prototype.tryAcquire);
+      throw fromCaller(error, Locks.prototype.tryAcquire);
     }
   }
 
@@ -124,7 +124,7 @@ export abstract class LockCalls {
       try {
         return await this.connection.ask(name, resolved, (client, terms) => client.adopt(content, terms));
       } catch (error) {
-        throw fromCaller(error, LockCalls.prototype.adopt);
+        throw fromCaller(error, Locks.prototype.adopt);
       }
     }
     return aroundPromise(
@@ -169,7 +169,7 @@ export abstract class LockCalls {
     try {
       await connection.ask(key, resolved, (client, terms) => client.waitUntilFree(key, terms));
     } catch (error) {
-      throw fromCaller(error, LockCalls.prototype.waitUntilFree);
+      throw fromCaller(error, Locks.prototype.waitUntilFree);
     }
   }
 
@@ -253,7 +253,7 @@ export abstract class LockCalls {
 
   /** The caller, where nested locks are watched. */
   private callSite(call: 'acquire' | 'tryAcquire' | 'using'): LockSite | undefined {
-    return this.connection.watchesNesting ? new CallSite(LockCalls.prototype[call]) : undefined;
+    return this.connection.watchesNesting ? new CallSite(Locks.prototype[call]) : undefined;
   }
 
   private resolve(
