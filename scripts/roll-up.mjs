@@ -161,6 +161,25 @@ const onlyWhatNeedsIt = (programs) => ({
   },
 });
 
+/**
+ * A type that is exported as a type only: the plugin for declarations writes it like a value, and an import of it compiles.
+ * @param {import('rollup').OutputChunk[]} made
+ * @returns {import('rollup').Plugin}
+ */
+const typesAsTypes = (made) => ({
+  name: 'types-as-types',
+  renderChunk(code, { fileName, isEntry }) {
+    const values = made.find((chunk) => chunk.fileName === fileName.replace('.d.ts', '.js'))?.exports;
+    if (!isEntry || values === undefined) return null;
+    const marked = (/** @type {string} */ name) =>
+      values.includes(name.replace(/^.* as /, '')) ? name : `type ${name}`;
+    return code.replaceAll(
+      /^export \{ (.*) \}/gm,
+      (_, /** @type {string} */ names) => `export { ${names.split(', ').map(marked).join(', ')} }`,
+    );
+  },
+});
+
 /** The comment above the first line of an entry. Rollup drops it. @param {string} file */
 const heading = (file) => /^\/\*\*.*?\*\//s.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
 
@@ -179,7 +198,7 @@ const chunks = (shared, modules, extension) =>
  * @param {Record<string, string[]>} shared
  * @param {import('rollup').Plugin[]} plugins
  * @param {{ dir: string, format: 'es' | 'cjs', extension: string }[]} outputs
- * @returns the modules of each file, by its path
+ * @returns the files, and for each its directory
  */
 async function bundle(input, shared, plugins, outputs) {
   const bundled = await rollup({
@@ -190,8 +209,8 @@ async function bundle(input, shared, plugins, outputs) {
       throw new Error(message);
     },
   });
-  /** @type {Record<string, string[]>} */
-  const modules = {};
+  /** @type {{ dir: string, chunk: import('rollup').OutputChunk }[]} */
+  const made = [];
   for (const { dir, format, extension } of outputs) {
     const { output } = await bundled.write({
       dir,
@@ -202,9 +221,9 @@ async function bundle(input, shared, plugins, outputs) {
       minifyInternalExports: false,
       hoistTransitiveImports: false,
     });
-    for (const file of output) if (file.type === 'chunk') modules[join(dir, file.fileName)] = file.moduleIds;
+    for (const chunk of output) if (chunk.type === 'chunk') made.push({ dir, chunk });
   }
-  return modules;
+  return made;
 }
 
 /**
@@ -226,16 +245,16 @@ export async function rollUp(modules, entries, { threads, programs }, target) {
     ],
   );
   // Comments are gone: it says what is where.
-  const contents = Object.entries(made).map(([file, ids]) => [
-    relative(target, file),
-    ids.map((id) => relative(modules, id).replace(/\.js$/, '')),
+  const contents = made.map(({ dir, chunk: { fileName, moduleIds } }) => [
+    relative(target, join(dir, fileName)),
+    moduleIds.map((id) => relative(modules, id).replace(/\.js$/, '')),
   ]);
   writeFileSync(join(target, 'contents.json'), JSON.stringify(Object.fromEntries(contents), undefined, 2));
   const declarations = inputs(modules, entries, '.d.ts');
   await bundle(
     declarations,
     chunks(SHARED_DECLARATIONS, modules, '.d.ts'),
-    [types, classNames],
+    [types, classNames, typesAsTypes(made.filter(({ dir }) => dir === cjs).map(({ chunk }) => chunk))],
     [{ dir: cjs, format: 'es', extension: '.d.ts' }],
   );
   // One set of declarations, so that a type is the same for import and require. An ES module may take it from CommonJS, not the reverse.
