@@ -4,12 +4,14 @@
  *   node scripts/test.mjs quick         what each change must pass: lint, and the jest rooms that need a few minutes (npm test)
  *   node scripts/test.mjs deep          the long rest: random runs under a fresh seed, faults, fleets of processes, the formal model, the packed package (npm run test:deep)
  *   node scripts/test.mjs quick deep    both, and one sum (.ci/run)
+ *   node scripts/test.mjs quick leaders the files of a subject in that part: npm test -- leaders (test/README.md has the subjects)
  *
  * The sum counts jest's tests and the checks of model and package. A step that fails without tests of its own (lint, a suite that cannot be
  * loaded, a process that does not end) counts as one failure.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { filesOf } from '../test/subjects.mjs';
 import { lint } from './lint.mjs';
 import { root, runNode, seconds, tool } from './run.mjs';
 
@@ -101,16 +103,17 @@ const random = 'unit/(random-calls|lab/walks|quorum/tokens)|integration/engine/(
 /** Every backend but memory and one Redis, with which most changes show what they break. */
 const deepConformance = 'conformance/(cluster|sentinel|redis-ioredis5|quorum|redisson|valkey)';
 
+const quickRooms = ['unit', 'types', 'integration', 'conformance'];
+const deepRooms = ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'];
+const isDeep = new RegExp(`${deepConformance}|^(fault|chaos|redisson|e2e)/`);
+
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
   quick: async () => {
     heading('lint');
     total.failed += (await lint()).length;
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
-    await jest(
-      ['unit', 'types', 'integration', 'conformance'],
-      ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance],
-    );
+    await jest(quickRooms, ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance]);
   },
   deep: async () => {
     // The room redisson: a peer in TypeScript, and Redisson itself, three versions side by side. They wait more than they work.
@@ -120,22 +123,41 @@ const parts = {
     await jest(['unit', 'integration'], ['--maxWorkers=3', '--testPathPatterns', random], { title, env });
     const files = `${deepConformance}|test/(fault|chaos|redisson|e2e)/`;
     // As above. With four, the browsers of e2e are too slow for the waits of their tests.
-    await jest(
-      ['conformance', 'fault', 'fault-strict', 'chaos', 'e2e', 'redisson'],
-      ['--maxWorkers=3', '--testPathPatterns', files],
-      { env },
-    );
+    await jest(deepRooms, ['--maxWorkers=3', '--testPathPatterns', files], { env });
     await check('the formal model', 'model/check.mjs');
     await check('the packed package', 'package/check.mjs');
   },
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((part) => !(part in parts));
-if (asked.length === 0 || unknown.length > 0)
-  throw new Error(`node scripts/test.mjs ${Object.keys(parts).join('|')} …`);
-for (const part of asked) await parts[part]?.();
+/**
+ * Runs the files of subjects that belong to a part.
+ * @param {string} part
+ * @param {string[]} names
+ */
+async function filesOfPart(part, names) {
+  const files = filesOf(names).filter((path) => isDeep.test(path) === (part === 'deep'));
+  if (files.length === 0) {
+    console.log(`${names.join(' and ')}: no file is ${part}`);
+    return;
+  }
+  const rooms = (part === 'deep' ? deepRooms : quickRooms).filter((room) =>
+    files.some((path) => path.startsWith(`${room}/`)),
+  );
+  await jest(rooms, ['--maxWorkers=3', '--runTestsByPath', ...files.map((path) => join(root, 'test', path))]);
+}
 
-heading(asked.join(' and '));
+const given = process.argv.slice(2);
+const asked = given.filter((word) => word in parts);
+const names = given.filter((word) => !(word in parts));
+if (asked.length === 0) throw new Error(`node scripts/test.mjs ${Object.keys(parts).join('|')} …`);
+try {
+  filesOf(names);
+} catch (error) {
+  console.error(/** @type {Error} */ (error).message);
+  process.exit(1);
+}
+for (const part of asked) await (names.length > 0 ? filesOfPart(part, names) : parts[part]?.());
+
+heading(given.join(' and '));
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
