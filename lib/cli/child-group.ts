@@ -9,7 +9,7 @@ import { type ProcessEntry, processTable } from './process-table.js';
 
 /** Milliseconds between two looks whether all have ended. */
 const lookPause = 20;
-/** How long (ms) killed processes may take. Those of another user, or in the middle of a call of the kernel, may stay for ever. */
+/** How long (ms) killed processes may take. Those of another user, or in the middle of a call of the kernel, may stay forever. */
 const longestDying = 1_000;
 
 /** They ask a program to end. */

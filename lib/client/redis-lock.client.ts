@@ -15,7 +15,7 @@ export class RedisLockClient extends Locks implements AsyncDisposable {
 
   /**
    * Connects now instead of with the first call. After a rejection the client keeps trying in the background: called again, it says whether
-   * locks can be had now.
+   * locks are available now.
    * @throws LockUnavailableError when Redis does not answer or the client was closed, LockConfigurationError when it refuses the credentials or a permission.
    */
   async connect(): Promise<void> {

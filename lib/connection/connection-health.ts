@@ -29,7 +29,7 @@ export interface LockHealth extends LockHealthData {
 export class ConnectionHealth {
   /** What is known to be wrong with the server until the next start, without what the application ignores. */
   findings: readonly LockFinding[] = [];
-  /** True when the log has the reason for which no lock can be had. */
+  /** True when the log has the reason for which no lock is available. */
   private isTold = false;
 
   constructor(
@@ -38,7 +38,7 @@ export class ConnectionHealth {
     private readonly log: LockLog,
   ) {}
 
-  /** @param check resolves when a lock can be had. Undefined: the connection closes. */
+  /** @param check resolves when a lock is available. Undefined: the connection closes. */
   async report(check: (() => Promise<void>) | undefined): Promise<LockHealth> {
     const illness = check ? await this.examine(check) : refusals.shuttingDown();
     const { health, counts } = this.client;

@@ -77,7 +77,7 @@ export interface LockConnectionOptions extends LockDefaults {
   activity?: boolean | undefined;
   /**
    * With `renewFrom: 'worker'`: how long the worker renews the locks of this process while its event loop is blocked. At least '1s'. After it
-   * the leases run out, so that a process that hangs does not keep its locks for ever.
+   * the leases run out, so that a process that hangs does not keep its locks forever.
    * @default '2m'
    */
   stallLimit?: Duration | (string & {}) | undefined;
@@ -87,7 +87,7 @@ export interface LockConnectionOptions extends LockDefaults {
 export interface RedissonOptions {
   /**
    * `own`: fencing tokens of this library, also after a loss of data. `fenced`: the counter of Redisson's RFencedLock, so that tokens of
-   * both rise together; it begins again at 1 after a loss of data, and leaves one key for each name for ever.
+   * both rise together; it begins again at 1 after a loss of data, and leaves one key for each name forever.
    * @default 'own'
    */
   tokens?: 'own' | 'fenced' | undefined;

@@ -181,13 +181,13 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     return found;
   }
 
-  /** Whether a lock can be had and kept now. Takes one, unless that is known; settles within three times `commandTimeout`. Never rejects. */
+  /** Whether a lock is available and can be kept now. Takes one, unless that is known; settles within three times `commandTimeout`. Never rejects. */
   health(): Promise<LockHealth> {
     const { health } = this.parts.reveal();
     return health.report(this.isClosing ? undefined : () => this.check());
   }
 
-  /** Takes a lock, unless it is known that one can be had. @throws LockError when none can */
+  /** Takes a lock, unless it is known that one is available. @throws LockError when none can */
   check(): Promise<void> {
     const { client } = this.parts.reveal();
     return this.ask(undefined, { ...client.defaults, wait: 0 }, (it) => it.health.check());

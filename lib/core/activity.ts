@@ -27,7 +27,7 @@ import { activityLines, viewRefusals } from './views.messages.js';
 /** Milliseconds between two samples, and between two reports of a process whose callers wait. */
 const samplePause = 1_000;
 const reportPause = 5_000;
-/** The same while nothing changes, such as a long hold: it is repeated so that it stays known. */
+/** Between two reports while nothing changes, such as during a long hold: a report that is not repeated expires. */
 const repeatPause = 30_000;
 /** A sample of very many locks takes at most this part of the time. */
 const share = 1 / 50;

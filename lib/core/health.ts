@@ -35,7 +35,7 @@ export interface HealthHost {
   holds(): Iterable<Hold>;
 }
 
-/** Answers whether a lock could be had and kept now. Contention and long holds are no illness. */
+/** Answers whether a lock is available and can be kept now. Contention and long holds are no illness. */
 export class Health {
   /** `Clock.now()` of the last grant or renewal by the backend. Always a number: it is written with each grant, which must allocate nothing. */
   private answeredAt = Number.NEGATIVE_INFINITY;

@@ -353,7 +353,7 @@ export class LockClient
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
-    // Without a queue at the backend, places of their own there would be a race of all of them at each release.
+    // A backend without a queue wakes all its claims at each release. So the callers of a process share one there.
     const hasQueue = this.backend.capabilities?.queue !== false;
     if (options.fairness === 'strict' && (hasQueue || options.kind !== 'exclusive'))
       return new LocalQueue(name, this, options);

@@ -56,7 +56,7 @@ export interface LockTerms {
   renew?: boolean | undefined;
   /**
    * The longest time of a hold, renewed or not: then its signal aborts, renewal stops and the lease runs out.
-   * A hung method must not hold a lock for ever.
+   * A hung method must not hold a lock forever.
    * @default none
    */
   maxHold?: Duration | undefined;
@@ -81,9 +81,9 @@ export interface LockTerms {
    */
   onLost?: OnLost | undefined;
   /**
-   * When the call goes on after its work: when Redis has `answered` the release, or as soon as it is `sent` (written to the connection), a
-   * round trip sooner. With `sent`, a loss that only that answer tells goes to the log and the channels and not to the caller, and a call with `wait: 0` right
-   * behind it may find the lock still held.
+   * When the call settles after its work: `answered`, when Redis has replied to the release; `sent`, a round trip sooner, when the release is
+   * written to the connection. With `sent`, a loss that only the reply shows goes to the log and the channels, not to the caller; and a call
+   * with `wait: 0` right after it may find the lock still held.
    * @default 'answered'
    */
   release?: ReleaseMode | undefined;

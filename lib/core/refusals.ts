@@ -36,7 +36,7 @@ const anotherCaller = 'another caller';
 /** Whole milliseconds. */
 const wholeOf = (rest: number | undefined): number | undefined => (rest === undefined ? undefined : Math.ceil(rest));
 
-/** The message of an error for other applications: the process that holds the lock is none of their business. */
+/** The message of an error for other applications, without the process that holds the lock. */
 export function messageForOthers(error: LockError): string {
   const { holder, leaseLeft } = error as Partial<LockNotAcquiredError>;
   return holder ? error.message.replaceAll(heldBy(holder, leaseLeft), anotherCaller) : error.message;
@@ -110,7 +110,7 @@ export const refusals = {
       { key },
     ),
 
-  /** Two such flows would wait for each other for ever. */
+  /** Two such flows would wait for each other forever. */
   upgrade: (key: string, where?: string) =>
     new LockUpgradeError(
       `${at(where)}Lock ${printable(key)}: this flow holds it shared, and would wait for itself. Take it without shared: true outside, or release the shared one first.`,
@@ -176,7 +176,7 @@ export const losses = {
       `its handle was collected without a release, so it was not renewed, and its lease ran out. ${releaseIt} Another holder may be at work.`,
     ),
 
-  /** `expired`, with `renewFrom: 'worker'`: a hung process must not keep its locks for ever. */
+  /** `expired`, with `renewFrom: 'worker'`: a hung process must not keep its locks forever. */
   stalled: (key: string, where?: string) =>
     lost(
       key,

@@ -78,7 +78,7 @@ export class Renewal extends Watchdog<Hold> {
     const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
       const reply = replies[index]!;
-      // As they were before the reply. Not `leaseLeft()`: that may find the hold lost, and who watches must change nothing.
+      // The state before the reply. Not by `leaseLeft()`, which may end the hold: subscribers must change nothing.
       const { isUsed, provisional } = hold;
       const left = isObserved ? Math.max(0, hold.validUntil - this.clock.now()) : 0;
       hold.answered(reply);

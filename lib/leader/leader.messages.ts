@@ -91,7 +91,7 @@ export const electionLines = {
 
   /** The lease is over since the signal aborted. Until the function settles, this process stands for no election, and holds the lock if it was not lost. */
   lingers: (election: string, ms: number) =>
-    `${of(election)}: this process steps down, and the work of the leader goes on since ${ms} ms. Let it end when its signal aborts: until then this process keeps the lock, unless it was lost.`,
+    `${of(election)}: this process steps down, and the work of the leader has gone on for ${ms} ms. Let it end when its signal aborts: until then this process keeps the lock, unless it was lost.`,
 
   /** Redis is unavailable, or refuses. Once until the reason changes; the attempts go on. */
   unavailable: (election: string, reason: string) =>

@@ -11,7 +11,7 @@ import { Stage } from './stage.js';
 /** Callers in each process. */
 const flows = 4;
 
-/** Longest time (ms) in which everybody gets the lock once all is well; a starving waiter waits for ever. */
+/** Longest time (ms) in which everybody gets the lock once all is well; a starving waiter waits forever. */
 const longestWait = 20_000;
 
 const root = join(import.meta.dirname, '..', '..');

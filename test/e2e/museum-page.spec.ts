@@ -32,7 +32,7 @@ inBrowser('npm run museum -- --web, in a browser', (newPage) => {
   it('shows the code that runs, the step in which it breaks, and what Redis had then', async () => {
     const page = await open();
     const theirs = sideOf(page, 'By hand');
-    await theirs.getByText('Broken: locked for ever').waitFor();
+    await theirs.getByText('Broken: locked forever').waitFor();
     expect(await theirs.locator('code').textContent()).toContain("await redis.setnx('report', 'locked')");
     await theirs.getByText('Step 1 of 3').waitFor();
     await theirs.getByRole('button', { name: 'Next step' }).click();

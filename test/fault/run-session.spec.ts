@@ -162,7 +162,7 @@ async function childOf(pid: number): Promise<number> {
   }
 }
 
-it('names a process that it cannot end, because it is another user’s, and does not wait for it for ever', async () => {
+it('names a process that it cannot end, because it is another user’s, and does not wait for it forever', async () => {
   const setuid = join(directory, 'setpriv');
   copyFileSync('/usr/bin/setpriv', setuid);
   chmodSync(setuid, 0o4755);

@@ -1,6 +1,6 @@
 /*
  * No waiter is lost, in the long run (G5): a live client that requests the lock gets it. Untimed, under weak fairness: a client that can take a step
- * for ever takes it once. Three clients that come back for ever; client 1 is the one that is watched.
+ * forever takes it once. Three clients that come back forever; client 1 is the one that is watched.
  *
  * A command and its answer are one step here (their loss is the subject of handoff.pml). Each -DNO_... takes one protection away (cases.mjs).
  *   F_LINE   the line on which client 1's grants arrive breaks: noticed by the server, or half-open; F times

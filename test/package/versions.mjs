@@ -1,5 +1,5 @@
 /**
- * Tries the packed package with every supported version that can be had here, and writes docs/reference/works-with.md.
+ * Tries the packed package with every supported version that is available here, and writes docs/reference/works-with.md.
  *
  *   npm run test:versions                 everything
  *   npm run test:versions -- Node Deno    some parts; the other rows of the table stay

@@ -14,7 +14,7 @@ export interface MonitoredCommand {
 const printed = /^\+(\d+\.\d+) \[\d+ (\S+)\] (.*)$/;
 
 /**
- * MONITOR on a connection of its own. That of ioredis throws, or connects again for ever, when a busy server sends the first commands
+ * MONITOR on a connection of its own. That of ioredis throws, or connects again forever, when a busy server sends the first commands
  * together with the OK.
  */
 export class MonitorLink implements Disposable {

@@ -3,7 +3,7 @@ import { redisRefusals } from './redis.messages.js';
 /**
  * All keys and channels of this library are built here.
  * Two versions of it side by side, as in a rolling deploy, respect each other's locks: records and the register have the same keys in each
- * layout, for ever, and the value of a record names its layout. All other keys contain the layout:
+ * layout, forever, and the value of a record names its layout. All other keys contain the layout:
  * https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/inside/adr/0079-versions-side-by-side.md
  */
 const layout = '1';

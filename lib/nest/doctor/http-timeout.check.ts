@@ -45,4 +45,4 @@ export function findLongWaits(
   return findings;
 }
 
-export const waitText = (wait: number): string => (wait === Number.POSITIVE_INFINITY ? 'for ever' : `${wait} ms`);
+export const waitText = (wait: number): string => (wait === Number.POSITIVE_INFINITY ? 'without limit' : `${wait} ms`);

@@ -19,7 +19,7 @@ export interface LockHealthOptions {
 }
 
 /**
- * Answers for `@nestjs/terminus` whether a lock could be had and kept now, on the connection that the locks use. `down`: calls reject.
+ * Answers for `@nestjs/terminus` whether a lock is available and can be kept now, on the connection that the locks use. `down`: calls reject.
  * `degraded`: they succeed, and something is wrong. Contended locks, long holds and full queues are healthy. For a route of
  * its own, or for readiness where no route works without locks: a Redis that is away takes all processes out at once. Never for liveness: a
  * process that is restarted because Redis is away loses the locks that it holds.

@@ -15,7 +15,7 @@ export async function afterTheCrash(stage: Stage, next: Actor, key: string, comm
       at: command,
       mood: 'bad',
     });
-    return { broken: true, text: 'locked for ever' };
+    return { broken: true, text: 'locked forever' };
   }
   await stage.step(`The lease of the dead process has ended: ${caller.name} has the lock and works.`, { mood: 'good' });
   caller.leave();

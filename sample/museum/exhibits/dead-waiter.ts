@@ -51,11 +51,11 @@ export default {
       stuck: () => !living.isInside && living.state === 'asks' && hasAsked(),
     });
     if (outcome === 'stuck') {
-      await stage.step('Ann is done. It is the turn of a dead process: Cem waits for ever.', {
+      await stage.step('Ann is done. It is the turn of a dead process: Cem waits forever.', {
         at: 'lindex',
         mood: 'bad',
       });
-      return { broken: true, text: 'locked for ever' };
+      return { broken: true, text: 'locked forever' };
     }
     await stage.step('Ann is done. Her release skips the dead waiter: Cem has the lock.', { mood: 'good' });
     living.leave();

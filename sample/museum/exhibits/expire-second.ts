@@ -25,7 +25,7 @@ async function withOurLock(locks: RedisLockClient, work: Work) {
 export default {
   title: 'EXPIRE as a second command',
   problem:
-    'Between SETNX and EXPIRE the process can die, or lose its connection. Then the key has no expiry: locked for ever.',
+    'Between SETNX and EXPIRE the process can die, or lose its connection. Then the key has no expiry: locked forever.',
   remedy: 'One script in Redis grants the lock together with its lease. There is no moment between them.',
   docs: 'https://github.com/nestjs-redis-lock/nestjs-redis-lock/blob/main/docs/inside/protocol.md#uncontended-two-commands',
   keys: ['import'],

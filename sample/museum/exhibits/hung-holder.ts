@@ -58,7 +58,7 @@ export default {
         at: 'setInterval',
         mood: 'bad',
       });
-      return { broken: true, text: 'held for ever' };
+      return { broken: true, text: 'held forever' };
     }
     await stage.step('maxHold is over: the signal of Ann’s lock aborts, and its renewal stops.', { at: 'maxHold' });
     await stage.until(() => next.isInside);

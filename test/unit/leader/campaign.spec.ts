@@ -513,7 +513,7 @@ describe('an election', () => {
     await place.clock.advance(29_999);
     expect(a.problems).toEqual([]);
     await place.clock.advance('1h');
-    expect(a.problems).toEqual([expect.stringMatching(/^warn .*goes on since 30000 ms/)]);
+    expect(a.problems).toEqual([expect.stringMatching(/^warn .*has gone on for 30000 ms/)]);
   });
 
   it('does not begin when the application has closed', async () => {

@@ -1,19 +1,19 @@
 import type { ClaimRef } from '../../../core/lock-backend.js';
 
 /**
- * For so long (ms) a free lock is left to others. By the process that had it: without a queue its next claim would take the lock again in
- * the packet of the release, before any other process could ask. And by all processes here when Redisson waits for a lock that one of them
- * had: they ask sooner than a thread in Java, which would never have a turn beside several of them.
+ * How long (ms) a process does not ask for a lock that it has released while others waited. Redisson's format has no queue: the next claim of
+ * the process would take the lock again in the packet of the release, before another process could ask. While a thread in Java waits, all
+ * processes of this library pause: each of them asks sooner than Java, which would never have a turn.
  */
 const pause = 20;
 
-/** For so long (ms) a process that has had its turn leaves a lock to others here, when Redisson has each second turn. */
+/** The same after a release of another process, while Redisson has each second turn: the others go to processes here that have had none. */
 const shortPause = 3;
 
-/** For so long (ms) a process keeps its last turn in mind. */
+/** How long (ms) a process remembers its last turn. */
 const longestMemory = 1000;
 
-/** How many contested holds are remembered: more do no harm, they are only less polite. */
+/** How many contested holds are remembered. Beyond that, a process asks again without a pause. */
 const mostContested = 1000;
 
 /** The last turn of this process at a lock for which others listened. */

@@ -206,7 +206,7 @@ export class RedissonBackend implements LockBackend {
     return waited;
   }
 
-  /** A lock was released: all claims ask that wait for it here. The client has one for all its callers that do not want a place of their own. */
+  /** A lock was released: the claims that wait for it here ask again. The callers of a client share one for each name. */
   private woken(channel: string): void {
     const waiters = this.waiting.get(channel);
     const at = this.courtesy.asksAt(channel, waiters?.yields ?? false);

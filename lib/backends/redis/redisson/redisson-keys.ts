@@ -49,7 +49,7 @@ export function redissonKeySpace(
     },
     forRehearsal(clientId, tag = clientId) {
       const lock = `${prefix}${own}rehearsal:{${tag}}${clientId}`;
-      // Without a counter: that key would stay for ever.
+      // Without a counter: that key would stay forever.
       const names = [register, lock, fairOf(lock)];
       return { names, channels: `${publish} ${channelPrefix} own 0`, heard: channelPrefix + lock };
     },
