@@ -7,7 +7,7 @@ import { root, runNode, tool } from '../../scripts/run.mjs';
 const words = (text) => text.replaceAll(/\s+/g, ' ').trim();
 
 /**
- * `npm run release:version`, in a copy: the changesets become the CHANGELOG of the next version, and that is packed.
+ * `npm run release:version`, in a copy: the changesets become the CHANGELOGs of the next version, and that is packed.
  * @param {string} directory
  */
 export async function changesetsBecomeTheChangelog(directory) {
@@ -24,7 +24,10 @@ export async function changesetsBecomeTheChangelog(directory) {
   const pending = readdirSync(changesets)
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
     .filter((name) => !pre?.changesets.includes(name.slice(0, -'.md'.length)))
-    .map((name) => readFileSync(join(changesets, name), 'utf8').split('---\n').slice(2).join('---\n'));
+    .map((name) => {
+      const [, names = '', ...text] = readFileSync(join(changesets, name), 'utf8').split('---\n');
+      return { isOfSuite: names.includes('-conformance'), text: words(text.join('---\n')) };
+    });
 
   // Changesets asks git where the repository begins, and when each file came.
   const author = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
@@ -40,10 +43,15 @@ export async function changesetsBecomeTheChangelog(directory) {
 
   const { version } = read('package.json');
   if (pre?.mode === 'pre' && !version.includes(`-${pre.tag}.`)) throw new Error(`${version} is no ${pre.tag}`);
-  const changelog = readFileSync(join(copy, 'CHANGELOG.md'), 'utf8');
-  const entry = words(changelog.split(`## ${version}\n`)[1]?.split(/^## /m)[0] ?? '');
-  const missing = pending.filter((text) => !entry.includes(words(text)));
-  if (missing.length > 0) throw new Error(`not in the CHANGELOG of ${version}:\n${missing.join('\n')}`);
+  for (const home of ['.', 'conformance']) {
+    const changelog = readFileSync(join(copy, home, 'CHANGELOG.md'), 'utf8');
+    const entry = words(changelog.split(`## ${version}\n`)[1]?.split(/^## /m)[0] ?? '');
+    const missing = pending.filter(({ isOfSuite, text }) => isOfSuite === (home !== '.') && !entry.includes(text));
+    if (missing.length > 0)
+      throw new Error(
+        `not in ${join(home, 'CHANGELOG.md')} for ${version}:\n${missing.map(({ text }) => text).join('\n')}`,
+      );
+  }
 
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const [{ files }] = JSON.parse(
