@@ -8,11 +8,14 @@ import {
   type LockBackend,
   LockClient,
   lockDefaults,
+  type LockHandle,
   type LockKey,
   type LockOptions,
   type LockScope,
+  Operators,
   type ResolvedLockOptions,
   resolveOptions,
+  type SeenHolder,
 } from 'nestjs-redis-lock/backend';
 import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
@@ -27,17 +30,58 @@ interface Settings {
   maxWaiters?: number;
 }
 
+/** What a connection has around its client. */
+export class Around {
+  private readonly elections = new Map<string, LocalElection>();
+  readonly operators: Operators;
+
+  constructor(private readonly client: LockClient) {
+    this.operators = new Operators(client, this.elections);
+  }
+
+  election(name: string): LocalElection {
+    const { client, operators, elections } = this;
+    const acquire = (options: ResolvedLockOptions): Promise<LockHandle> => client.acquire(name, options);
+    const holder = (): Promise<SeenHolder | undefined> => operators.views.holder(name);
+    const election = elections.get(name) ?? new LocalElection(name, { client, acquire, holder });
+    elections.set(name, election);
+    return election;
+  }
+
+  /** @param timeout ms for the work inside locks */
+  async close(timeout = 0): Promise<void> {
+    for (const election of this.elections.values()) election.close();
+    await this.client.shutdown(timeout);
+    this.operators.stop();
+  }
+}
+
 /** Stands for one process: a client, and the record of its calls to the backend. */
 export class Member {
   readonly log = new KeptLog();
   readonly backend: WatchedBackend;
   readonly client: LockClient;
+  private readonly around: Around;
   private readonly defaults: ResolvedLockOptions;
 
   constructor(backend: LockBackend, time: SuiteTime, fairness: Fairness, { maxWaiters = 10_000 }: Settings) {
     this.backend = new WatchedBackend(backend, time);
     this.defaults = { ...lockDefaults, fairness };
     this.client = new LockClient(this.backend, { defaults: this.defaults, maxWaiters }, this.log);
+    this.around = new Around(this.client);
+  }
+
+  get operators(): Operators {
+    return this.around.operators;
+  }
+
+  election(name: string): LocalElection {
+    return this.around.election(name);
+  }
+
+  /** @param timeout ms for the work inside locks */
+  close(timeout?: number): Promise<void> {
+    return this.around.close(timeout);
   }
 
   acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
@@ -46,10 +90,6 @@ export class Member {
 
   enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
     return this.client.enter(key, resolveOptions(options, this.defaults));
-  }
-
-  election(name: string): LocalElection {
-    return LocalElection.of(name, this.client, this.log);
   }
 
   /** Starts to wait. Resolves when its claim is in the backend's queue, with the promise of the lock. */
@@ -88,8 +128,7 @@ export class ClientBench {
     afterEach(async () => {
       const ends: Array<Promise<void>> = [];
       // A client without its backend tries to release for up to `commandTimeout`. The next test need not wait for that.
-      for (const { client, backend } of this.members.splice(0))
-        (backend.isClosed ? this.leaving : ends).push(client.shutdown(0));
+      for (const member of this.members.splice(0)) (member.backend.isClosed ? this.leaving : ends).push(member.close());
       await this.time.until(Promise.all(ends));
     });
     afterAll(async () => {

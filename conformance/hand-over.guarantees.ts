@@ -112,7 +112,7 @@ export function handingShares(bench: ClientBench): void {
       await expect(adopted(a, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'adopted' });
       await staying.release();
       await there.renew();
-      expect((await writer.client.views.inspect(name)).holders.map(({ fencingToken }) => fencingToken)).toEqual([
+      expect((await writer.operators.views.inspect(name)).holders.map(({ fencingToken }) => fencingToken)).toEqual([
         there.fencingToken,
       ]);
       await there.release();
@@ -127,7 +127,7 @@ export function handingShares(bench: ClientBench): void {
       const there = await adopted(b, await lock.export());
       await a.acquire(name, terms);
       await expect(a.acquire(name, terms)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-      const { kind, limit, holders } = await a.client.views.inspect(name);
+      const { kind, limit, holders } = await a.operators.views.inspect(name);
       expect([kind, limit]).toEqual(['permits', 3]);
       expect(holders.map(({ permits }) => permits).sort((a, b) => a - b)).toEqual([1, 2]);
       await there.release();
@@ -183,7 +183,7 @@ export function handingOver(bench: ClientBench): void {
       if (!capabilities.views) return;
       const [a, b, c] = [await join(), await join(), await join()];
       const labels = async (name: string) =>
-        (await c.client.views.inspect(name)).holders.map(({ label, client }) => [label, client === idOf(b, name)]);
+        (await c.operators.views.inspect(name)).holders.map(({ label, client }) => [label, client === idOf(b, name)]);
       for (const [options, label] of [
         [{}, 'import 4711: ü'],
         [{ label: 'second half' }, 'second half'],
@@ -292,7 +292,7 @@ export function handingOver(bench: ClientBench): void {
       const [a, b] = [await join(), await join()];
       const name = unique();
       const lock = await a.acquire(name);
-      await b.client.views.forceRelease(name);
+      await b.operators.views.forceRelease(name);
       await expect(lock.export()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
       const gone = await a.acquire(name);
       await gone.release();
@@ -362,7 +362,7 @@ export function handingOver(bench: ClientBench): void {
       const root = unique();
       const names = [`${root}:1`, `${root}:2`, `${root}:3`];
       const ticket = await (await a.acquire(names)).export();
-      await a.client.views.forceRelease(names[1]!);
+      await a.operators.views.forceRelease(names[1]!);
       await expect(adopt(b, ticket)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired', key: names[1] });
       await a.acquire(names, { wait: 0 });
     });

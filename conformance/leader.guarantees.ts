@@ -63,7 +63,7 @@ export function elections(bench: ClientBench): void {
 
     it('goes to the next in line when the leader shuts down', async () => {
       const { first, second, signal, epoch } = await candidates();
-      const closed = first.member.client.shutdown(60_000);
+      const closed = first.member.close(60_000);
       expect([first.election.isLeader, signal.aborted]).toEqual([false, true]);
       expect((await second.term()).epoch).toBeGreaterThan(epoch);
       await Promise.all([closed, first.over]);

@@ -1,5 +1,4 @@
-import { aborted } from './client-bench.js';
-import type { ClientBench } from './client-bench.js';
+import { aborted, type ClientBench } from './client-bench.js';
 import { expect, thrownBy } from './expectations.js';
 import { turn } from './time.js';
 

@@ -107,7 +107,7 @@ export function views(bench: ClientBench): void {
       const [a, b] = [await join(), await join()];
       const name = unique();
       const lock = await a.acquire(name);
-      const info = await b.client.views.inspect(name);
+      const info = await b.operators.views.inspect(name);
       const [holder] = info.holders;
       expect(info).toMatchObject({ key: name, kind: 'exclusive', limit: undefined, waiters: [] });
       expect(info.holders).toHaveLength(1);
@@ -128,7 +128,7 @@ export function views(bench: ClientBench): void {
       await a.acquire(name);
       await b.queue(name);
       await c.queue(name);
-      const { waiters } = await a.client.views.inspect(name);
+      const { waiters } = await a.operators.views.inspect(name);
       const [first, second] = waiters;
       expect(waiters.map(({ client }) => client)).toEqual(
         [b, c].map((waiter) => partyOf(claimOf(waiter, name)).client),
@@ -144,13 +144,13 @@ export function views(bench: ClientBench): void {
         a.client.acquire(name, { ...lockDefaults, method: where, label, callerSuffix: callerSuffix(where, label) });
       const first = await call('Report.daily', 'import 1');
       const second = call('Report.weekly', 'import 2');
-      const works = async ({ client }: Member) =>
-        (await client.views.inspect(name)).holders.map(({ method, label }) => [method, label]);
+      const works = async ({ operators }: Member) =>
+        (await operators.views.inspect(name)).holders.map(({ method, label }) => [method, label]);
       expect(await works(b)).toEqual([['Report.daily', 'import 1']]);
       await first.release();
       const lock = await second;
       expect(await works(a)).toEqual([['Report.weekly', 'import 2']]);
-      expect((await a.client.views.inspect(name)).holders[0]).toMatchObject({ fencingToken: lock.fencingToken });
+      expect((await a.operators.views.inspect(name)).holders[0]).toMatchObject({ fencingToken: lock.fencingToken });
     });
 
     it('shows the label of each holder and waiter', async () => {
@@ -159,7 +159,7 @@ export function views(bench: ClientBench): void {
       const labels = ["import 4711: 'a'\n{test} 100 %", 'ü'.repeat(100)];
       await a.acquire(name, { label: labels[0] });
       await b.queue(name, { label: labels[1] });
-      const { holders, waiters } = await b.client.views.inspect(name);
+      const { holders, waiters } = await b.operators.views.inspect(name);
       expect([...holders, ...waiters].map(({ label }) => label)).toEqual(labels);
     });
 
@@ -167,16 +167,16 @@ export function views(bench: ClientBench): void {
       const a = await join();
       const name = unique();
       const free = { key: name, kind: undefined, limit: undefined, holders: [], waiters: [] };
-      expect(await a.client.views.inspect(name)).toEqual(free);
+      expect(await a.operators.views.inspect(name)).toEqual(free);
       await (await a.acquire(name, { wait: 0 })).release();
-      expect(await a.client.views.inspect(name)).toEqual(free);
+      expect(await a.operators.views.inspect(name)).toEqual(free);
     });
 
     it('shows that a lock is only kept by minHold', async () => {
       const a = await join();
       const name = unique();
       await (await a.acquire(name, { minHold: 10_000 })).release();
-      const [holder] = (await a.client.views.inspect(name)).holders;
+      const [holder] = (await a.operators.views.inspect(name)).holders;
       expect(holder!.state).toBe('kept');
       expect(holder!.leaseLeft).toBeLessThanOrEqual(10_000);
     });
@@ -188,13 +188,13 @@ export function views(bench: ClientBench): void {
       const name = unique();
       const scope = await a.enter(name, { lease: 2_400, renew: true });
       const { lock: next } = await b.queue(name);
-      expect(await c.client.views.forceRelease(name)).toBe(true);
+      expect(await c.operators.views.forceRelease(name)).toBe(true);
       const lock = await next;
       expect(lock.fencingToken).toBeGreaterThan(scope.lock.fencingToken);
       const reason = await aborted(scope.lock);
       expect(reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: name });
       await expect(scope.leave('worked')).rejects.toBe(reason);
-      expect((await c.client.views.inspect(name)).holders[0]!.client).toBe(partyOf(claimOf(b, name)).client);
+      expect((await c.operators.views.inspect(name)).holders[0]!.client).toBe(partyOf(claimOf(b, name)).client);
       expect(lock.isHeld).toBe(true);
     });
 
@@ -202,7 +202,7 @@ export function views(bench: ClientBench): void {
       const [a, b] = [await join(), await join()];
       const name = unique();
       const scope = await a.enter(name);
-      expect(await b.client.views.forceRelease(name)).toBe(true);
+      expect(await b.operators.views.forceRelease(name)).toBe(true);
       await expect(scope.leave('worked')).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     });
 
@@ -217,7 +217,7 @@ export function views(bench: ClientBench): void {
         label,
         callerSuffix: callerSuffix(where, label),
       });
-      expect(await a.client.views.forceRelease(name)).toBe(true);
+      expect(await a.operators.views.forceRelease(name)).toBe(true);
       expect(lock.isHeld).toBe(false);
       expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
       const warnings = a.log.lines.filter((line) => line.startsWith('warn'));
@@ -230,10 +230,10 @@ export function views(bench: ClientBench): void {
       const [a, b, c] = [await join(), await join(), await join()];
       const name = unique();
       const [one, other] = [await a.acquire(name, { shared: true }), await b.acquire(name, { shared: true })];
-      const { holders } = await c.client.views.inspect(name);
+      const { holders } = await c.operators.views.inspect(name);
       expect(holders).toHaveLength(2);
-      expect(await c.client.views.forceRelease(name, { fencingToken: holders[0]!.fencingToken })).toBe(true);
-      const left = (await c.client.views.inspect(name)).holders;
+      expect(await c.operators.views.forceRelease(name, { fencingToken: holders[0]!.fencingToken })).toBe(true);
+      const left = (await c.operators.views.inspect(name)).holders;
       expect(left.map(({ fencingToken }) => fencingToken)).toEqual([holders[1]!.fencingToken]);
       await expect(one.renew()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
       await other.renew();
@@ -243,15 +243,15 @@ export function views(bench: ClientBench): void {
       const [a, b, c] = [await join(), await join(), await join()];
       const name = unique();
       const first = await a.acquire(name);
-      const [seen] = (await c.client.views.inspect(name)).holders;
+      const [seen] = (await c.operators.views.inspect(name)).holders;
       const { lock: next } = await b.queue(name);
       await first.release();
       const lock = await next;
-      expect(await c.client.views.forceRelease(name, { fencingToken: seen!.fencingToken })).toBe(false);
+      expect(await c.operators.views.forceRelease(name, { fencingToken: seen!.fencingToken })).toBe(false);
       expect(c.log.lines).toEqual([]);
       await lock.renew();
-      const [now] = (await c.client.views.inspect(name)).holders;
-      expect(await c.client.views.forceRelease(name, { fencingToken: now!.fencingToken })).toBe(true);
+      const [now] = (await c.operators.views.inspect(name)).holders;
+      expect(await c.operators.views.forceRelease(name, { fencingToken: now!.fencingToken })).toBe(true);
     });
 
     it('takes the lock from a caller of its own process by the token that this process shows', async () => {
@@ -261,9 +261,9 @@ export function views(bench: ClientBench): void {
       const second = a.acquire(name);
       await first.release();
       const lock = await second;
-      const [seen] = (await a.client.views.inspect(name)).holders;
+      const [seen] = (await a.operators.views.inspect(name)).holders;
       expect(seen!.fencingToken).toBe(lock.fencingToken);
-      expect(await a.client.views.forceRelease(name, { fencingToken: lock.fencingToken })).toBe(true);
+      expect(await a.operators.views.forceRelease(name, { fencingToken: lock.fencingToken })).toBe(true);
       expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     });
 
@@ -271,7 +271,7 @@ export function views(bench: ClientBench): void {
       const a = await join();
       const name = unique();
       await a.acquire(name);
-      await a.client.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs\u001b[2J' });
+      await a.operators.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs\u001b[2J' });
       const warnings = a.log.lines.filter((line) => line.startsWith('warn'));
       expect(warnings).toHaveLength(1);
       expect(warnings[0]!.includes(`by 'anna@example.com' (${here.host!}, process ${process.pid})`)).toBe(true);
@@ -280,7 +280,7 @@ export function views(bench: ClientBench): void {
 
     it('of a free lock does nothing, and is not logged', async () => {
       const a = await join();
-      expect(await a.client.views.forceRelease(unique())).toBe(false);
+      expect(await a.operators.views.forceRelease(unique())).toBe(false);
       expect(a.log.lines).toEqual([]);
     });
 
@@ -288,14 +288,14 @@ export function views(bench: ClientBench): void {
       const [a, b] = [await join(), await join()];
       const name = unique();
       await (await a.acquire(name, { minHold: '1m' })).release();
-      expect(await b.client.views.forceRelease(name)).toBe(true);
+      expect(await b.operators.views.forceRelease(name)).toBe(true);
       await b.acquire(name, { wait: 0 });
     });
   });
 
   describe('waitUntilFree', () => {
     const free = (member: Member, name: string, wait = 10_000) =>
-      member.client.waitUntilFree(name, { ...lockDefaults, wait });
+      member.operators.freeWaits.wait(name, { ...lockDefaults, wait });
 
     it('ends when the holder and the callers that waited for the lock have gone, and takes nothing', async () => {
       const [a, b, c] = [await join(), await join(), await join()];
@@ -338,7 +338,7 @@ export function views(bench: ClientBench): void {
       await (await a.acquire(`${root}:gone`)).release();
       const names = async (startsWith: string) => {
         const found: string[] = [];
-        for await (const name of b.client.views.list({ startsWith })) found.push(name);
+        for await (const name of b.operators.views.list({ startsWith })) found.push(name);
         return found.sort();
       };
       expect(await names(`${root}:`)).toEqual(held);

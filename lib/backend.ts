@@ -28,7 +28,7 @@ export type {
   RenewRequest,
   WaiterSnapshot,
 } from './core/lock-backend.js';
-export type { LockFinding } from './core/lock-finding.js';
+export type { LockFinding } from './diagnostics/lock-finding.js';
 
 // What the suite drives a backend with: the engine of this package, not one of its own.
 /** @internal */
@@ -36,19 +36,19 @@ export { callerSuffix, newClientId, partyOf } from './core/claim-id.js';
 /** @internal */
 export type { Clock } from './core/clock.js';
 /** @internal */
-export { callerOf } from './core/describe.js';
+export { callerOf } from './errors/describe.js';
 /** @internal */
 export { allCapabilities, exclusive } from './core/lock-backend.js';
 /** @internal */
 export { LockClient } from './core/lock-client.js';
 /** @internal */
+export type { LockHandle } from './core/lock-handle.js';
+/** @internal */
 export type { LockKey } from './core/lock-key.js';
 /** @internal */
 export type { LockLog } from './core/lock-log.js';
 /** @internal */
-export type { LockScope } from './core/lock-scope.js';
-/** @internal */
-export type { Lock } from './core/lock.js';
+export type { Lock, LockScope } from './core/lock.js';
 /** @internal */
 export { lockDefaults, resolveAdoption, resolveOptions } from './core/options.js';
 /** @internal */
@@ -61,3 +61,7 @@ export type { LockHolder, LockNotAcquiredError } from './errors/lock-errors.js';
 export { LocalElection } from './leader/election.js';
 /** @internal */
 export type { CampaignOptions, Leadership } from './leader/leadership.js';
+/** @internal */
+export { Operators } from './operators/operators.js';
+/** @internal */
+export type { SeenHolder } from './operators/lock-views.js';

@@ -30,6 +30,6 @@ export type {
 export { InjectRedisLock } from './nest/module/inject-redis-lock.decorator.js';
 export { LockInterceptor } from './nest/request/lock.interceptor.js';
 export { LockErrorFilter } from './nest/request/lock-error.filter.js';
-export type { LockFindingCode } from './core/lock-finding.js';
+export type { LockFindingCode } from './diagnostics/lock-finding.js';
 export type { LockLabelOptions } from './telemetry/metrics/lock-labels.js';
 export * from './locks.js';

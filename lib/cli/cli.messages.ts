@@ -1,4 +1,4 @@
-import { describe, kindOf, printable } from '../core/describe.js';
+import { describe, kindOf, printable } from '../errors/describe.js';
 import { CliError, exitCode } from './exit-codes.js';
 
 /** The program of a command: what follows it in one word may be a password. */

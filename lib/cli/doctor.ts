@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { LockFinding } from '../core/lock-finding.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import { type Arguments, noNames } from './arguments.js';
 import { connect } from './connect.js';
 import { exitCode } from './exit-codes.js';

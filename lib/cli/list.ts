@@ -1,5 +1,5 @@
 import type { LockInfo } from '../core/lock-info.js';
-import { escaped } from '../core/describe.js';
+import { escaped } from '../errors/describe.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { RedisLockClient } from '../client/redis-lock.client.js';
 import { type Arguments, durationIn, noNames, numberIn, onlyName, textIn } from './arguments.js';

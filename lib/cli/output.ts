@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { escaped } from '../core/describe.js';
+import { escaped } from '../errors/describe.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { LockParty } from '../errors/lock-errors.js';
 

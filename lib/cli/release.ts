@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { escaped } from '../core/describe.js';
+import { escaped } from '../errors/describe.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import { type Arguments, numberIn, onlyName, textIn } from './arguments.js';
 import { endings, usageErrors } from './cli.messages.js';

@@ -1,4 +1,4 @@
-import { printable } from '../core/describe.js';
+import { printable } from '../errors/describe.js';
 import type { Lock } from '../core/lock.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 import type { ChildGroup } from './child-group.js';

@@ -1,5 +1,5 @@
-import { escaped } from '../core/describe.js';
-import { Turns } from '../core/turns.js';
+import { escaped } from '../errors/describe.js';
+import { Turns } from '../diagnostics/turns.js';
 import { type DeadlockStep, type WaitedLock, type WaitTree, waitTree } from '../operators/wait-tree.js';
 import { type Arguments, noNames, numberIn } from './arguments.js';
 import { viewLines as texts } from './cli.messages.js';
@@ -14,7 +14,7 @@ export async function tree(given: Arguments): Promise<number> {
   await using connected = await observe(given);
   const { connection } = connected;
   const terms = { ...connection.defaults, wait: 0 };
-  const { total, processes } = await connection.ask(undefined, terms, ({ activity }) => activity.fleet(limit));
+  const { total, processes } = await connection.inspect(undefined, ({ activity }) => activity.fleet(limit), terms);
   const seen = await waitTree(processes, new Turns());
   if (given.options['json']) print(json(seen));
   else for (const line of linesOf(seen, paintFor(given.options))) print(line);

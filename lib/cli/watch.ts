@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { LockInfo } from '../core/lock-info.js';
-import { escaped } from '../core/describe.js';
+import { escaped } from '../errors/describe.js';
 import { type Arguments, durationIn, onlyName } from './arguments.js';
 import { observe, observeAll } from './connect.js';
 import { exitCode } from './exit-codes.js';

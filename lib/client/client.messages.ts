@@ -1,4 +1,4 @@
-import { describe } from '../core/describe.js';
+import { describe } from '../errors/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 /** Options that only `createLockClient` has. */

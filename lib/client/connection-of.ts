@@ -31,8 +31,8 @@ export function connectionOf(options: LockClientOptions, observes = false): Lock
     const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../worker/worker-thread.js');
     return startRenewalWorker(resolved, log, events);
   };
-  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
-  return new LockConnection(client, { name, strict: false, shutdownTimeout }, log);
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, startWorker }, log);
+  return new LockConnection(client, { name, strict: false, shutdownTimeout, activity });
 }
 
 interface ReadOptions {

@@ -1,4 +1,4 @@
-import type { LockScope } from '../core/lock-scope.js';
+import type { LockScope } from '../core/lock.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import { LockLostError } from '../errors/lock-errors.js';
 

@@ -1,4 +1,4 @@
-import { describe, kindOf } from '../core/describe.js';
+import { describe, kindOf } from '../errors/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 /** Options of a connection: `RedisLockModule.forRoot` and `createLockClient`. Those of a factory are refused as the application starts. */
@@ -99,11 +99,4 @@ export const startLines = {
   /** Redis refuses what the locks need: with or without `strict`. */
   refused: (connection: string, reason: string) =>
     `Lock connection '${connection}': ${reason} The application does not start.`,
-} as const;
-
-/** Log lines of the health check (`nestjs-redis-lock/terminus`). */
-export const healthLines = {
-  /** Warning, once until locks are available again. `reason` is the error with which calls reject. */
-  ill: (connection: string, reason: string) =>
-    `Lock connection '${connection}': the health check gets no lock: ${reason}`,
 } as const;

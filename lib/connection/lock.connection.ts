@@ -1,24 +1,20 @@
 import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
-import { type Inspect, inspectCustom } from '../core/describe.js';
-import type { Activity } from '../core/activity.js';
-import { Hidden } from '../core/hidden.js';
+import { type Inspect, inspectCustom, Hidden } from '../errors/describe.js';
 import type { BackendCapabilities, LockBackend } from '../core/lock-backend.js';
 import type { CallOptions } from '../core/caller.js';
 import type { LockClient } from '../core/lock-client.js';
-import type { LockFinding } from '../core/lock-finding.js';
-import type { LockListOptions } from '../core/lock-info.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import type { LockKey } from '../core/lock-key.js';
-import type { Lock } from '../core/lock.js';
+import type { Lock, LockScope } from '../core/lock.js';
 import type { LockSite } from '../core/lock-site.js';
-import type { LockLog } from '../core/lock-log.js';
-import type { LockScope } from '../core/lock-scope.js';
 import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { refusals } from '../core/refusals.js';
 import { onAbort } from '../core/on-abort.js';
 import { LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
-import { ConnectionHealth, type LockHealth } from './connection-health.js';
+import type { LockHealth } from '../operators/health.js';
+import { Operators } from '../operators/operators.js';
 import { connectionRefusals, startLines } from './connection.messages.js';
 
 /** Looks at each lock that is requested inside another one. */
@@ -34,6 +30,8 @@ export interface LockConnectionSettings {
   readonly name: string;
   /** True when an unreachable Redis stops the start of the application. The doctor handles its own findings. */
   readonly strict: boolean;
+  /** True: it tells operators of waiting callers, long holds and losses. @default false */
+  readonly activity?: boolean;
   /** Milliseconds that running work gets when the application closes. */
   readonly shutdownTimeout: number;
   /** The watch over nested locks; undefined when it is off. */
@@ -43,8 +41,9 @@ export interface LockConnectionSettings {
 interface Parts {
   readonly client: LockClient;
   readonly settings: LockConnectionSettings;
-  readonly log: LockLog;
-  readonly health: ConnectionHealth;
+  readonly operators: Operators;
+  /** By name: all modules of an application share them. */
+  readonly elections: Map<string, LocalElection>;
 }
 
 /** A backend calls the events of one client: the connection that starts owns it until it has closed. */
@@ -66,8 +65,9 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   private readonly parts: Hidden<Parts>;
 
-  constructor(client: LockClient, settings: LockConnectionSettings, log: LockLog) {
-    this.parts = new Hidden({ client, settings, log, health: new ConnectionHealth(settings.name, client, log) });
+  constructor(client: LockClient, settings: LockConnectionSettings) {
+    const elections = new Map<string, LocalElection>();
+    this.parts = new Hidden({ client, settings, operators: new Operators(client, elections), elections });
   }
 
   /** @param site for the watch over nested locks */
@@ -138,13 +138,24 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** The election of this name: the same for the whole application. */
   election(name: string): LocalElection {
-    const { client, log } = this.parts.reveal();
-    return LocalElection.of(name, client, log, (options, question) => this.ask(name, options, question));
+    const { elections } = this.parts.reveal();
+    let election = elections.get(name);
+    if (!election) elections.set(name, (election = this.newElection(name)));
+    return election;
   }
 
-  /** The names of the held locks. @throws LockConfigurationError at once for a wrong option */
-  list(options?: LockListOptions): AsyncIterable<string> {
-    return this.parts.reveal().client.views.list(options);
+  /** What people and machines ask. Before the application has started, the first question connects. */
+  inspect<T>(
+    key: string | undefined,
+    question: (operators: Operators, options: ResolvedLockOptions) => Promise<T>,
+    options = this.defaults,
+  ): Promise<T> {
+    return this.ask(key, options, (_, terms) => question(this.operators, terms));
+  }
+
+  /** The same without a connection: what this process knows. */
+  get operators(): Operators {
+    return this.parts.reveal().operators;
   }
 
   /** True when calls should pass their call site. */
@@ -162,7 +173,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     const failure = await this.start();
     if (failure === undefined) return;
     // Not when it was closed before it was connected: no caller waits for it any more.
-    if (!this.isClosing && failure !== this.refusal) this.parts.reveal().log.error(this.failedStart(failure));
+    if (!this.isClosing && failure !== this.refusal) this.parts.reveal().client.log.error(this.failedStart(failure));
     // A wrong configuration does not heal: better no start than an application without locks.
     if (!this.parts.reveal().settings.strict && !(failure instanceof LockConfigurationError)) return;
     await this.close();
@@ -175,32 +186,20 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
    */
   async examine(isIgnored: (finding: LockFinding) => boolean): Promise<readonly LockFinding[]> {
     if (await this.start()) return [];
-    const { client, health } = this.parts.reveal();
+    const { client, operators } = this.parts.reveal();
     const found = (await inRoot(() => client.backend.examine?.())) ?? [];
-    health.findings = found.filter((finding) => !isIgnored(finding));
+    operators.health.findings = found.filter((finding) => !isIgnored(finding));
     return found;
   }
 
   /** Whether a lock is available and can be kept now. Takes one, unless that is known; settles within three times `commandTimeout`. Never rejects. */
   health(): Promise<LockHealth> {
-    const { health } = this.parts.reveal();
-    return health.report(this.isClosing ? undefined : () => this.check());
+    return this.operators.health.report(this.isClosing ? undefined : () => this.check());
   }
 
   /** Takes a lock, unless it is known that one is available. @throws LockError when none can */
   check(): Promise<void> {
-    const { client } = this.parts.reveal();
-    return this.ask(undefined, { ...client.defaults, wait: 0 }, (it) => it.health.check());
-  }
-
-  /** What operators see. */
-  get activity(): Activity {
-    return this.parts.reveal().client.activity;
-  }
-
-  /** The doctor reports a finding to operators, too. */
-  found(finding: LockFinding): void {
-    this.activity.found(finding);
+    return this.inspect(undefined, ({ health }) => health.check(), { ...this.defaults, wait: 0 });
   }
 
   onModuleDestroy(): void {
@@ -210,6 +209,15 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.close();
+  }
+
+  private newElection(name: string): LocalElection {
+    const { client } = this.parts.reveal();
+    return new LocalElection(name, {
+      client,
+      acquire: (options) => this.ask(name, options, (it, terms) => it.acquire(name, terms)),
+      holder: () => this.inspect(name, ({ views }) => views.holder(name)),
+    });
   }
 
   private take(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
@@ -247,10 +255,11 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   private async connect(): Promise<Error | undefined> {
-    const { client } = this.parts.reveal();
+    const { client, operators, settings } = this.parts.reveal();
     const { backend } = client;
     if (this.isClosing || !this.takes(backend)) return (this.refusal = connectionRefusals.backendInUse(this.name));
     try {
+      operators.start(settings.activity ?? false);
       await client.start();
       return undefined;
     } catch (error) {
@@ -267,13 +276,16 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   private async shutdown(): Promise<void> {
-    const { client, settings } = this.parts.reveal();
+    const { client, settings, operators, elections } = this.parts.reveal();
     const { backend } = client;
+    // Before waiters are rejected: the work of a leader learns the shutdown by its signal.
+    inRoot(() => elections.forEach((election) => election.close()));
     // A backend that serves another client must not be closed here.
-    if (!this.takes(backend)) return client.stepDown();
+    if (!this.takes(backend)) return;
     // From now on a first use must not connect.
     this.started = true;
     await client.shutdown(settings.shutdownTimeout);
+    operators.stop();
     inUse.delete(backend);
   }
 

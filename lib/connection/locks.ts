@@ -1,9 +1,9 @@
-import { type Inspect, inspectCustom } from '../core/describe.js';
+import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, type NameIn, assertLockKey, assertLockName, assertWrittenName } from '../core/lock-key.js';
-import type { LockSite } from '../core/lock-site.js';
+import { type LockSite, CallSite } from '../core/lock-site.js';
 import type { Election } from '../leader/leadership.js';
-import { type LockViews, readForceRelease } from '../core/lock-views.js';
+import { readForceRelease } from '../operators/lock-views.js';
 import type { Lock } from '../core/lock.js';
 import {
   type AdoptOptions,
@@ -14,7 +14,6 @@ import {
   resolveOptions,
 } from '../core/options.js';
 import { readTicket } from '../core/ticket.js';
-import { CallSite } from '../core/lock-site.js';
 import { LockNotAcquiredError } from '../errors/lock-errors.js';
 import { aroundPromise } from './around-promise.js';
 import { lazyKind } from './lazy-result.js';
@@ -147,7 +146,7 @@ export abstract class Locks {
    */
   async inspect<K extends string>(key: NameIn<K>): Promise<LockInfo> {
     this.check('inspect', () => assertWrittenName(key));
-    return this.look(key, (views) => views.inspect(key));
+    return this.connection.inspect(key, ({ views }) => views.inspect(key));
   }
 
   /**
@@ -167,7 +166,7 @@ export abstract class Locks {
       return resolveOptions(given, connection.defaults);
     });
     try {
-      await connection.ask(key, resolved, (client, terms) => client.waitUntilFree(key, terms));
+      await connection.inspect(key, ({ freeWaits }, terms) => freeWaits.wait(key, terms), resolved);
     } catch (error) {
       throw fromCaller(error, Locks.prototype.waitUntilFree);
     }
@@ -187,7 +186,7 @@ export abstract class Locks {
       assertWrittenName(key);
       return readForceRelease(options);
     });
-    return this.look(key, (views) => views.forceRelease(key, checked));
+    return this.connection.inspect(key, ({ views }) => views.forceRelease(key, checked));
   }
 
   /**
@@ -196,8 +195,8 @@ export abstract class Locks {
    * @throws LockConfigurationError at once for a wrong option. The iteration rejects with LockUnavailableError when Redis does not answer.
    */
   list(options?: LockListOptions): AsyncIterable<string> {
-    const names = this.check('list', () => this.connection.list(options));
-    const connected = (): Promise<void> => this.look(undefined, async () => undefined);
+    const names = this.check('list', () => this.connection.operators.views.list(options));
+    const connected = (): Promise<void> => this.connection.inspect(undefined, async () => undefined);
     return (async function* () {
       await connected();
       yield* names;
@@ -224,11 +223,6 @@ export abstract class Locks {
   /** @internal */
   [inspectCustom](_depth: number, options: object, inspect: Inspect): string {
     return `${this.type} ${inspect(this.toJSON(), options)}`;
-  }
-
-  private look<T>(key: string | undefined, question: (views: LockViews) => Promise<T>): Promise<T> {
-    const { connection } = this;
-    return connection.ask(key, connection.defaults, ({ views }) => question(views));
   }
 
   /** Made once: the defaults of calls that return a handle, which the caller has to release. */

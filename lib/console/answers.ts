@@ -1,7 +1,7 @@
-import type { HeldLock, HotName, LockIncident, ProcessActivity, WaitedForLock } from '../core/activity-record.js';
-import type { LockHealthReason } from '../core/health.js';
+import type { HeldLock, HotName, LockIncident, ProcessActivity, WaitedForLock } from '../operators/activity-record.js';
+import type { LockHealthReason } from '../operators/health.js';
 import type { LockKind } from '../core/lock-backend.js';
-import type { LockFinding } from '../core/lock-finding.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import type { WaitTree } from '../operators/wait-tree.js';
 import type { LockParty } from '../errors/lock-errors.js';
 

@@ -1,5 +1,5 @@
-import { describe, printable } from '../core/describe.js';
-import type { LockFinding } from '../core/lock-finding.js';
+import { describe, printable } from '../errors/describe.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import { wrong } from '../errors/configuration.js';
 
 /** `LockConsoleModule.forRoot`. The application does not start. */

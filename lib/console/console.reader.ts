@@ -1,6 +1,6 @@
 import type { LockConnection } from '../connection/lock.connection.js';
-import type { FleetActivity } from '../core/activity.js';
-import type { ProcessActivity } from '../core/activity-record.js';
+import type { FleetActivity } from '../operators/activity.js';
+import type { ProcessActivity } from '../operators/activity-record.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { LockConfigurationError, type LockError } from '../errors/lock-errors.js';
 import type { ConsoleProblem, ConsoleView, FindAnswer, Lists, ListAnswer, ProcessAnswer, Seen } from './answers.js';
@@ -8,7 +8,7 @@ import { InTurn } from './in-turn.js';
 import { nearNames } from './near-names.js';
 import { overviewOf, type Picture, pictureOf } from './overview.js';
 import { processesOf } from './process-view.js';
-import type { Turns } from '../core/turns.js';
+import type { Turns } from '../diagnostics/turns.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
 import { share, SharedQuestion } from './shared-question.js';
 
@@ -132,7 +132,7 @@ export class ConsoleReader {
   async inspect(name: string): Promise<LockInfo> {
     const { connection } = this;
     const options = { ...connection.defaults, wait: 0 };
-    return this.share(this.looks, name, () => connection.ask(name, options, ({ views }) => views.inspect(name)));
+    return this.share(this.looks, name, () => connection.inspect(name, ({ views }) => views.inspect(name), options));
   }
 
   /** After a release: the next question asks Redis. */
@@ -146,8 +146,10 @@ export class ConsoleReader {
     const options = { ...connection.defaults, wait: 0 };
     return this.share(this.searches, startsWith, async () => {
       try {
-        return await connection.ask(undefined, options, ({ views }) =>
-          views.firstNames(startsWith, mostNames, mostSteps),
+        return await connection.inspect(
+          undefined,
+          ({ views }) => views.firstNames(startsWith, mostNames, mostSteps),
+          options,
         );
       } catch (error) {
         // In Redisson's format there is no list of names.
@@ -171,7 +173,7 @@ export class ConsoleReader {
   private async look(turns: Turns): Promise<View> {
     const { connection } = this;
     const problem = await this.readFleet(turns);
-    const { activity } = connection;
+    const { activity } = connection.operators;
     turns.interrupt();
     // These have turns of their own.
     const own = { ...(await activity.own()), ...(await activity.live.holds(mostHolds)) };
@@ -198,7 +200,11 @@ export class ConsoleReader {
     const { connection } = this;
     const options = { ...connection.defaults, wait: 0 };
     try {
-      const found = await connection.ask(undefined, options, ({ activity }) => activity.fleet(mostProcesses, turns));
+      const found = await connection.inspect(
+        undefined,
+        ({ activity }) => activity.fleet(mostProcesses, turns),
+        options,
+      );
       this.fleet = { found, at: performance.now() };
       return undefined;
     } catch (error) {

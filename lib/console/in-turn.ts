@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Turns } from '../core/turns.js';
+import { Turns } from '../diagnostics/turns.js';
 
 /** Work that waits for its turn. Of more the caller hears at once that it is too much. */
 const mostWaiting = 40;

@@ -2,11 +2,11 @@ import { Inject, Injectable, Logger, type OnModuleInit, type Type } from '@nestj
 import { type ApplicationConfig, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { LockConnection } from '../connection/lock.connection.js';
 import { defaultConnection } from '../connection/connection.options.js';
-import { Hidden } from '../core/hidden.js';
+import { Hidden } from '../errors/describe.js';
 import type { ForceReleaseOptions } from '../core/lock-info.js';
 import { assertLockName } from '../core/lock-key.js';
-import { readForceRelease } from '../core/lock-views.js';
-import type { LockFinding } from '../core/lock-finding.js';
+import { readForceRelease } from '../operators/lock-views.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import { ownChecks } from '../nest/doctor/own-checks.js';
 import { instancesOf } from '../nest/base/instances.js';
 import { letsStrangersIn, type Route } from './access-probe.js';
@@ -189,9 +189,8 @@ export class LockConsole implements OnModuleInit {
       if (actor === undefined) return refusal(403, 'actor');
       const { connection } = reader;
       const terms = { ...connection.defaults, wait: 0 };
-      const isReleased = await connection.ask(name, terms, ({ views }) =>
-        views.forceRelease(name, { ...options, actor }),
-      );
+      const release = { ...options, actor };
+      const isReleased = await connection.inspect(name, ({ views }) => views.forceRelease(name, release), terms);
       reader.forget(name);
       return isReleased ? { status: 200, body: { released: true } } : refusal(409, 'changed');
     });

@@ -1,4 +1,4 @@
-import type { Turns } from '../core/turns.js';
+import type { Turns } from '../diagnostics/turns.js';
 
 /** Names that are compared, and characters of a text: the work is the product of both, and of the length of the names. */
 const mostCompared = 2_000;

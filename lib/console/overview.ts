@@ -1,4 +1,4 @@
-import type { FurtherName, HeldLock, HotName, LockIncident, WaitedForLock } from '../core/activity-record.js';
+import type { FurtherName, HeldLock, HotName, LockIncident, WaitedForLock } from '../operators/activity-record.js';
 import type {
   ContendedLock,
   Count,
@@ -9,7 +9,7 @@ import type {
   ProcessIncident,
   WaitingProcess,
 } from './answers.js';
-import type { Turns } from '../core/turns.js';
+import type { Turns } from '../diagnostics/turns.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
 import { agedHolder, callerIn, waitTree } from '../operators/wait-tree.js';
 

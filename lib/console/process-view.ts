@@ -1,4 +1,4 @@
-import type { HeldLock, LockIncident } from '../core/activity-record.js';
+import type { HeldLock, LockIncident } from '../operators/activity-record.js';
 import type { ContendedLock, ProcessHold, ProcessView, ProcessWait } from './answers.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
 import { agedHolder } from '../operators/wait-tree.js';

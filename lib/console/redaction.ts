@@ -1,4 +1,4 @@
-import type { LockFinding, LockFindingCode } from '../core/lock-finding.js';
+import type { LockFinding, LockFindingCode } from '../diagnostics/lock-finding.js';
 import { consoleLines } from './console.messages.js';
 import type { ResolvedConsoleOptions } from './console.options.js';
 

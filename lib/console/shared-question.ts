@@ -1,4 +1,4 @@
-import { Turns } from '../core/turns.js';
+import { Turns } from '../diagnostics/turns.js';
 
 /** How long (ms) an answer is used, at least; and how long because Redis was slow, at most. */
 const freshness = 1_000;

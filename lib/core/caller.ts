@@ -1,6 +1,6 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
-import { callerOf } from './describe.js';
+import { callerOf } from '../errors/describe.js';
 import type { LinkedListMember } from './linked-list.js';
 import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';

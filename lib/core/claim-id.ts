@@ -1,6 +1,6 @@
 import { processIs, randomText } from '../diagnostics/platform.js';
 import type { LockHolder, LockParty } from '../errors/lock-errors.js';
-import { callerOf } from './describe.js';
+import { callerOf } from '../errors/describe.js';
 import type { HolderSnapshot } from './lock-backend.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */

@@ -2,7 +2,7 @@ import type { LockHoldContext } from '../diagnostics/channels.js';
 import type { LockLostError, LockParty } from '../errors/lock-errors.js';
 import type { Grant } from './claim.js';
 import { certainUntil, type Clock } from './clock.js';
-import { callerOf } from './describe.js';
+import { callerOf } from '../errors/describe.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { type losses, lostError } from './refusals.js';

@@ -5,7 +5,6 @@ import { Caller, type CallOptions } from './caller.js';
 import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
 import { holderOf, partyOf, traceSuffix } from './claim-id.js';
 import type { Clock } from './clock.js';
-import type { Health } from './health.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';
 import {
@@ -24,15 +23,12 @@ import { HandOffBudget } from './hand-off-budget.js';
 
 /** Fencing tokens to reserve for local hand-offs: more than a process can use up within one round trip. */
 const tokenBlock = 256;
-/** Callers inside other locks that are shown to operators. */
-const mostNested = 3;
 
 /** What a local queue needs from its client. */
 export interface LocalQueueHost {
   readonly clock: Clock;
   readonly backend: LockBackend;
   readonly observation: Observation;
-  readonly health: Health;
   /**
    * A claim with a fresh id. The client knows it, so that pushed grants find it.
    * @param suffix the part of the id that names the caller
@@ -48,15 +44,6 @@ export interface LocalQueueHost {
   holdLost(hold: Hold): void;
   /** From now on only the claim's release is sent. */
   claimEnded(queue: LocalQueue, claim: Claim): void;
-}
-
-export interface WaitingCallers {
-  readonly count: number;
-  /** The one that waits longest. */
-  readonly first: Caller;
-  /** The first of those that are inside other locks. */
-  readonly nested: readonly Caller[];
-  readonly holder: LockHolder | undefined;
 }
 
 /**
@@ -98,25 +85,9 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     return this.own ?? exclusive;
   }
 
-  /** The options of callers that wait behind others. */
-  *waitingCallers(): Iterable<CallOptions> {
-    for (const { counted, options } of this.callers) if (counted) yield options;
-  }
-
-  /** The callers that wait behind others, without candidates of an election. Undefined when none does. */
-  get waitingHere(): WaitingCallers | undefined {
-    let count = 0;
-    let first: Caller | undefined;
-    const nested: Caller[] = [];
-    for (const caller of this.callers) {
-      if (!caller.counted || caller.options.isElection) continue;
-      count++;
-      if (!first || caller.calledAt < first.calledAt) first = caller;
-      // Of callers that are inside the same holds one is enough.
-      if (caller.around && nested.length < mostNested && nested.every(({ around }) => around !== caller.around))
-        nested.push(caller);
-    }
-    return first && { count, first, nested, holder: this.holder };
+  /** The callers that wait behind others, in order of arrival. */
+  *waitingCallers(): Iterable<Caller> {
+    for (const caller of this.callers) if (caller.counted) yield caller;
   }
 
   get isEmpty(): boolean {
@@ -166,7 +137,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { request } = this.callers.first!;
     if (request && grant.pushed) request.handOff = 'remote';
     const { acquiredAt } = this.serve(this.callers.first!, grant);
-    if (!grant.pushed) this.host.health.answered(acquiredAt);
+    if (!grant.pushed) this.host.observation.listener?.answered(acquiredAt);
     this.refuseImpatient();
     for (const caller of this.callers) this.tellContended(caller);
   }
@@ -198,7 +169,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   refused(error: LockError): void {
-    this.host.health.doubt();
+    this.host.observation.listener?.failed();
     let callers = [...this.callers];
     const now = this.host.clock.now();
     // The first caller had too little time to learn more. Callers with more time ask again at once, not one after another, a command
@@ -393,7 +364,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   /** Who holds the lock: a caller of this process, or a claim of another one as of the last reply. */
-  private get holder(): LockHolder | undefined {
+  get holder(): LockHolder | undefined {
     const { hold, blocker } = this;
     // The claim is the one of the first caller here.
     if (hold) return { ...partyOf(hold.claim.id), trace: undefined, ...hold.user };

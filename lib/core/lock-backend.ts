@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import type { LockFinding } from './lock-finding.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 import type { HolderState, LockState, WaiterState } from './lock-info.js';
 
 /**

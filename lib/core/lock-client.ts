@@ -1,25 +1,18 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
-import { liveConnections } from '../diagnostics/live-connections.js';
-import { Activity } from './activity.js';
 import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
+import type { DueHeap } from './due-heap.js';
 import { ForgottenHandles, type ForgottenHandlesHost } from './forgotten-handles.js';
-import { FreeWaits } from './free-waits.js';
-import { Health } from './health.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
-import type { Lock } from './lock.js';
+import type { Lock, LockScope } from './lock.js';
 import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
 import { type CallOptions } from './caller.js';
-import { findHandle, findLock, flowAround, runInFlow, runInFlowOfAll } from './lock-flow.js';
+import { findHandle, findLock, flowAround, runInFlow, runInFlowOfAll, assertCovers } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf, assertLockName } from './lock-key.js';
-import { assertCovers } from './lock-demand.js';
 import type { LockLog } from './lock-log.js';
-import type { LockScope } from './lock-scope.js';
-import { LockViews } from './lock-views.js';
-import { viewRefusals } from './views.messages.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
 import { Observation, requestsAreObserved } from './observation.js';
@@ -44,18 +37,6 @@ export interface LockClientSettings {
   readonly startWorker?: StartRenewalWorker;
   /** False where time is virtual: when a handle is collected is a matter of real time. @default true */
   readonly watchesHandles?: boolean;
-  /** True: it tells operators of waiting callers, long holds and losses. @default false */
-  readonly activity?: boolean;
-}
-
-/** An election that was asked for on a client. */
-export interface OwnElection {
-  readonly name: string;
-  readonly isLeader: boolean;
-  /** Of its lock, in the latest campaign. Undefined when this process was never a candidate. */
-  readonly terms: ResolvedLockOptions | undefined;
-  /** Steps down, and leaves the line. */
-  close(): void;
 }
 
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
@@ -63,12 +44,8 @@ export class LockClient
   implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost, ForgottenHandlesHost
 {
   readonly defaults: ResolvedLockOptions;
-  /** For operators. */
-  readonly views: LockViews;
-  /** By name. */
-  readonly elections = new Map<string, OwnElection>();
-
-  private readonly id = newClientId();
+  /** All its claims begin with it. It gives access to them: no log may show it. */
+  readonly id = newClientId();
   private claimCount = 0;
   /** By name. */
   private readonly queues = new ShortLivedMap<string, LocalQueue>();
@@ -77,16 +54,12 @@ export class LockClient
   private waiting = 0;
   readonly releases: Releases;
   readonly observation: Observation;
-  readonly health: Health;
-  /** For operators, too. */
-  readonly activity: Activity;
   private readonly handles: ForgottenHandles;
   private readonly renewal: Renewal;
   private readonly worker: OptionalWorker;
   /** The worker is started with the client, not with the first lock. */
   private needsWorker = false;
   private readonly transfers = new Transfers(this);
-  private readonly freeWaits: FreeWaits;
   private closing: Promise<void> | undefined;
   /** All work has ended: no call can follow. */
   private closed = false;
@@ -99,47 +72,14 @@ export class LockClient
   ) {
     this.defaults = settings.defaults;
     this.releases = new Releases(backend, clock, log);
-    const { connection = 'default' } = settings;
-    this.observation = new Observation({
-      connection,
-      clock,
-      backend,
-      queues: () => this.everyQueue(),
-      holds: () => this.renewal.holds,
-      elections: () => this.elections.values(),
-    });
-    this.health = new Health({
-      clock,
-      backend,
-      releases: this.releases,
-      lease: settings.defaults.lease,
-      newClaimId: () => this.newClaimId(),
-      holds: () => this.renewal.holds,
-    });
+    this.observation = new Observation(settings.connection ?? 'default', clock);
     this.worker = new OptionalWorker(settings.startWorker, this.observation);
     this.handles = new ForgottenHandles(this);
-    this.renewal = new Renewal(backend, clock, this.observation, this.health, this.worker, this.handles);
-    this.activity = new Activity({
-      backend,
-      clock,
-      log,
-      connection,
-      id: this.id,
-      observation: this.observation,
-      counts: () => this.counts,
-      queues: () => this.everyQueue(),
-      holds: () => this.renewal.holds,
-      problems: () => this.health.problems(),
-      isOwn: (handle) => LockHandle.isOf(handle, this),
-    });
-    this.views = new LockViews({ backend, log, connection, id: this.id, holds: this.renewal.holds });
-    this.freeWaits = new FreeWaits({ clock, backend, holdersOf: (name) => this.views.holdersOf(name) });
+    this.renewal = new Renewal(backend, clock, this.observation, this.worker, this.handles);
   }
 
   /** Connects. Rejects with LockUnavailableError when that fails; locks then reject until the backend is available again. */
   async start(): Promise<void> {
-    liveConnections.add(this.observation);
-    if (this.settings.activity) this.activity.start();
     // Also where no worker can start: calls that need none find a connection.
     const connected = this.backend.start(this.id, {
       granted: (grant) => {
@@ -168,17 +108,13 @@ export class LockClient
     this.needsWorker ||= this.worker.isMissingFor(options);
   }
 
-  /** Waits until no caller holds the lock, and takes nothing. */
-  async waitUntilFree(name: string, { wait, signal }: ResolvedLockOptions): Promise<void> {
-    signal?.throwIfAborted();
-    if (this.current(name)) throw viewRefusals.waitsForItself(name);
-    this.assertOpen(name);
-    return this.freeWaits.wait(name, wait, signal);
+  get holds(): DueHeap<Hold> {
+    return this.renewal.holds;
   }
 
   /** How many locks it holds, and how many callers wait for one. */
   get counts(): { readonly held: number; readonly waiting: number } {
-    return { held: this.renewal.holds.size, waiting: this.waiting };
+    return { held: this.holds.size, waiting: this.waiting };
   }
 
   /** Takes the lock, or re-enters it when the running flow holds it (without a command). Does not open a flow. */
@@ -240,14 +176,9 @@ export class LockClient
     return this.closing !== undefined;
   }
 
-  /** Ends all campaigns: the process steps down where it leads, and leaves the lines. */
-  stepDown(): void {
-    for (const election of this.elections.values()) election.close();
-  }
-
   /**
-   * Steps down where it leads, rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and
-   * disconnects. Does not wait for a lock that is lost. Work inside a lock may still take further locks.
+   * Rejects all callers that wait, gives holders up to `timeout` ms to end, releases what is still held, and disconnects.
+   * Does not wait for a lock that is lost. Work inside a lock may still take further locks.
    */
   shutdown(timeout: number): Promise<void> {
     this.closing ??= inRoot(() => this.close(timeout));
@@ -362,7 +293,8 @@ export class LockClient
     return queue;
   }
 
-  private everyQueue(): LocalQueue[] {
+  /** For operators. */
+  everyQueue(): LocalQueue[] {
     return [...this.queues.values(), ...this.strictQueues.values()];
   }
 
@@ -388,8 +320,6 @@ export class LockClient
 
   private report(hold: Hold): void {
     this.log.error(hold.lost!.message);
-    this.activity.lost(hold);
-    this.health.lost(hold.lost!.reason);
     this.observation.holdIsLost(hold);
   }
 
@@ -402,15 +332,13 @@ export class LockClient
 
   private rejectWaiting(): void {
     const reason = refusals.shuttingDown();
-    this.freeWaits.rejectAll(reason);
+    this.observation.listener?.closing(reason);
     for (const queue of this.everyQueue()) queue.rejectWaiting(reason);
   }
 
   private async close(timeout: number): Promise<void> {
-    // Before waiters are rejected: the work of a leader learns the shutdown by its signal.
-    this.stepDown();
     this.rejectWaiting();
-    const { holds } = this.renewal;
+    const { holds } = this;
     if (holds.size > 0 && timeout > 0) this.log.log(shutdownLines.waits(timeout, holdsNamed([...holds])));
     await this.renewal.empty(timeout);
     this.closed = true;
@@ -420,8 +348,6 @@ export class LockClient
     await this.transfers.settled();
     await this.releases.settled(this.backend.commandTimeout);
     this.releases.stop();
-    this.activity.stop();
-    liveConnections.delete(this.observation);
     await this.worker.close();
     await this.backend.close();
   }

@@ -1,3 +1,7 @@
+import { callerOf } from '../errors/describe.js';
+import type { LockDemand } from './lock-backend.js';
+import type { ResolvedLockOptions } from './options.js';
+import { refusals } from './refusals.js';
 import { AsyncLocalStorage } from '../diagnostics/platform.js';
 import type { Lock } from './lock.js';
 import type { LockHandle } from './lock-handle.js';
@@ -71,4 +75,17 @@ function findNode(matches: (handle: LockHandle) => boolean): FlowNode | undefine
     if (node.handle.lasts && matches(node.handle)) return node;
   }
   return undefined;
+}
+
+/**
+ * Checks that a flow's hold of a name is enough for a request inside it: an exclusive lock covers a shared one, and permits cover as many
+ * or fewer.
+ * @throws LockUpgradeError when it is too little: the flow would wait for itself. LockKindMismatchError for permits beside another kind.
+ */
+export function assertCovers(name: string, held: LockDemand, asked: ResolvedLockOptions): void {
+  const { kind, permits, method, label } = asked;
+  if ((held.kind === 'permits') !== (kind === 'permits'))
+    throw refusals.kindMismatch(name, kind, held.kind, callerOf(method, label));
+  if (held.kind === 'shared' && kind === 'exclusive') throw refusals.upgrade(name, callerOf(method, label));
+  if (held.permits < permits) throw refusals.morePermits(name, held.permits, permits, callerOf(method, label));
 }

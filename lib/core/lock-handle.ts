@@ -1,4 +1,4 @@
-import { type Inspect, inspectCustom } from './describe.js';
+import { type Inspect, inspectCustom } from '../errors/describe.js';
 import { type Duration, parseDuration } from './duration.js';
 import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';

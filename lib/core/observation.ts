@@ -5,15 +5,11 @@ import {
   type LockSubject,
 } from '../diagnostics/channels.js';
 import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
-import type { LiveConnection } from '../diagnostics/live-connections.js';
 import type { CallOptions } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
-import type { LocalQueue } from './local-queue.js';
-import type { OwnElection } from './lock-client.js';
-import type { LockBackend } from './lock-backend.js';
 import { LockHandle } from './lock-handle.js';
-import { labelOf } from './name-kind.js';
+import { labelOf } from '../diagnostics/name-kind.js';
 import type { ResolvedLockOptions } from './options.js';
 import { inRoot } from './root-context.js';
 
@@ -31,48 +27,26 @@ export const requestsAreObserved = (): boolean =>
   channels.acquired.hasSubscribers ||
   channels.contended.hasSubscribers;
 
-/** What it needs from its client. */
-export interface ObservationHost {
-  readonly connection: string;
-  readonly clock: Clock;
-  readonly backend: LockBackend;
-  holds(): Iterable<Hold>;
-  queues(): Iterable<LocalQueue>;
-  elections(): Iterable<OwnElection>;
+/** Learns what matters to the health of a client, in the middle of the engine: it must not throw. */
+export interface ClientListener {
+  /** The backend has granted or renewed a lock. */
+  answered(now: number): void;
+  /** A call has failed. */
+  failed(): void;
+  lost(hold: Hold): void;
+  /** Callers that wait are rejected: the client closes. */
+  closing(reason: Error): void;
 }
 
-/** Publishes what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */
-export class Observation implements LiveConnection {
-  /** Hidden: gauges reach this object from anywhere. */
-  readonly #host: ObservationHost;
+/** Tells what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */
+export class Observation {
+  listener: ClientListener | undefined;
 
-  constructor(host: ObservationHost) {
-    this.#host = host;
-  }
-
-  get connection(): string {
-    return this.#host.connection;
-  }
-
-  *heldLocks(): Iterable<LockSubject> {
-    for (const { name, options } of this.#host.holds()) yield this.subjectOf(name, options);
-  }
-
-  *waitingCallers(): Iterable<LockSubject> {
-    for (const queue of this.#host.queues()) {
-      for (const options of queue.waitingCallers()) yield this.subjectOf(queue.name, options);
-    }
-  }
-
-  *candidacies(): Iterable<readonly [LockSubject, isLeader: boolean]> {
-    for (const { name, terms, isLeader } of this.#host.elections())
-      if (terms) yield [this.subjectOf(name, terms), isLeader];
-  }
-
-  availability(): Iterable<readonly [server: string, isAvailable: boolean]> {
-    const { backend } = this.#host;
-    return backend.availability?.() ?? [[backend.label ?? 'backend', true]];
-  }
+  /** @param connection its name, for subscribers */
+  constructor(
+    readonly connection: string,
+    private readonly clock: Clock,
+  ) {}
 
   subjectOf(key: string, { templates, kind, method, label }: ResolvedLockOptions): LockSubject {
     return { key, template: labelOf(key, templates), connection: this.connection, kind, method, label };
@@ -84,7 +58,7 @@ export class Observation implements LiveConnection {
     options: CallOptions,
     join: (request: LockAcquireContext) => Promise<LockHandle>,
   ): Promise<LockHandle> {
-    const { calledAt = this.#host.clock.now() } = options;
+    const { calledAt = this.clock.now() } = options;
     const { template, connection, kind, method, label } = this.subjectOf(key, options);
     // Written out: V8 makes slow objects of literals with a spread, at several times the cost of all the rest.
     const request: LockAcquireContext = {
@@ -108,7 +82,7 @@ export class Observation implements LiveConnection {
     try {
       const lock = await join(request);
       const { fencingToken } = lock;
-      const waited = this.#host.clock.now() - calledAt;
+      const waited = this.clock.now() - calledAt;
       request.waited = waited;
       request.outcome = 'acquired';
       request.fencingToken = fencingToken;
@@ -117,7 +91,7 @@ export class Observation implements LiveConnection {
       this.holdStarts(LockHandle.holdOf(lock), request);
       return lock;
     } catch (error) {
-      Object.assign(request, { waited: this.#host.clock.now() - calledAt, outcome: outcomeOf(error, options), error });
+      Object.assign(request, { waited: this.clock.now() - calledAt, outcome: outcomeOf(error, options), error });
       failed.publish(request);
       asyncEnd.publish(request);
       throw error;
@@ -154,17 +128,18 @@ export class Observation implements LiveConnection {
     };
     channels.hold.start.publish(hold.context);
     // Lost before the caller went on: another call has read the clock, or the shutdown has begun.
-    if (hold.lost) inRoot(() => this.failed(hold));
+    if (hold.lost) inRoot(() => this.fail(hold));
   }
 
   /** In no request's async context. */
   holdIsLost(hold: Hold): void {
     const { name: key, fencingToken, lost } = hold;
+    this.listener?.lost(hold);
     if (channels.lost.hasSubscribers) channels.lost.publish({ key, fencingToken, reason: lost!.reason });
-    this.failed(hold);
+    this.fail(hold);
   }
 
-  private failed({ context, lost }: Hold): void {
+  private fail({ context, lost }: Hold): void {
     if (!context) return;
     context.error = lost;
     channels.hold.error.publish(context);
@@ -174,7 +149,7 @@ export class Observation implements LiveConnection {
     const { name: key, fencingToken, acquiredAt, context, lost } = hold;
     const channel = channels[outcome];
     if (!channel.hasSubscribers && !context) return;
-    const held = this.#host.clock.now() - acquiredAt;
+    const held = this.clock.now() - acquiredAt;
     channel.publish({ key, fencingToken, held });
     if (!context) return;
     context.held = held;

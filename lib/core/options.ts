@@ -1,5 +1,5 @@
 import { defaults as library, least } from './defaults.js';
-import { describe, suggestion } from './describe.js';
+import { describe, suggestion } from '../errors/describe.js';
 import { type Duration, parseDuration } from './duration.js';
 import { callerSuffix } from './claim-id.js';
 import { exclusive, type LockDemand } from './lock-backend.js';
@@ -164,8 +164,6 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly isByHand?: boolean | undefined;
   /** Where that caller is in the code, where nested locks are watched. */
   readonly site?: { readonly where: string };
-  /** True for a candidate of an election: it waits for as long as another one leads, and that is no contention. */
-  readonly isElection?: boolean;
 }
 
 /** The options of an acquisition when neither the call nor the module sets any. */

@@ -13,7 +13,7 @@ import {
 } from '../errors/lock-errors.js';
 import { isInspected } from '../diagnostics/platform.js';
 import { describeProcess } from './claim-id.js';
-import { describe, kindOf, nameOf, printable, textOf } from './describe.js';
+import { describe, kindOf, nameOf, printable, textOf } from '../errors/describe.js';
 
 /** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);

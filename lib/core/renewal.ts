@@ -1,7 +1,6 @@
 import { channels } from '../diagnostics/channels.js';
 import type { Clock } from './clock.js';
 import type { ForgottenHandles } from './forgotten-handles.js';
-import type { Health } from './health.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
 import type { Observation } from './observation.js';
@@ -19,7 +18,6 @@ export class Renewal extends Watchdog<Hold> {
     backend: LockBackend,
     clock: Clock,
     private readonly observation: Observation,
-    private readonly health: Health,
     private readonly worker: OptionalWorker,
     private readonly handles: ForgottenHandles,
   ) {
@@ -73,8 +71,9 @@ export class Renewal extends Watchdog<Hold> {
   protected override async renew(holds: readonly Hold[], now: number): Promise<void> {
     for (const hold of holds) this.handles.watch(hold);
     const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
-    if (replies.includes('unanswered')) this.health.doubt();
-    else if (replies.some((reply) => typeof reply === 'object')) this.health.answered(this.clock.now());
+    const { listener } = this.observation;
+    if (replies.includes('unanswered')) listener?.failed();
+    else if (replies.some((reply) => typeof reply === 'object')) listener?.answered(this.clock.now());
     const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
       const reply = replies[index]!;

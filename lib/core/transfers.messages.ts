@@ -1,5 +1,5 @@
 import { LockConfigurationError, LockLostError } from '../errors/lock-errors.js';
-import { printable } from './describe.js';
+import { printable } from '../errors/describe.js';
 
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
 

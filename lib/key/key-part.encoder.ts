@@ -1,4 +1,4 @@
-import { describe } from '../core/describe.js';
+import { describe } from '../errors/describe.js';
 
 const percent = 0x25;
 const colon = 0x3a;

@@ -1,6 +1,6 @@
-import { describe } from '../core/describe.js';
+import { describe } from '../errors/describe.js';
 import { assertLockName } from '../core/lock-key.js';
-import { knowTemplate } from '../core/name-kind.js';
+import { knowTemplate } from '../diagnostics/name-kind.js';
 import type { Parameter } from './method-shape.reader.js';
 import { templateRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';

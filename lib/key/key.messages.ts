@@ -1,4 +1,4 @@
-import { describe, printable } from '../core/describe.js';
+import { describe, printable } from '../errors/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 /** Key templates. Mistakes that show without a call are refused when the class is loaded. The message begins with the method. */

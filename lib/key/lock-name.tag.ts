@@ -1,5 +1,5 @@
 import { assertLockName, hasUnset, isUnfinished, knowMeant } from '../core/lock-key.js';
-import { knowTexts } from '../core/name-kind.js';
+import { knowTexts } from '../diagnostics/name-kind.js';
 import { nameRefusals as refusals } from './key.messages.js';
 import { encodePart, partProblem } from './key-part.encoder.js';
 

@@ -1,5 +1,5 @@
 import type { LockConfigurationError } from '../errors/lock-errors.js';
-import { suggestion } from '../core/describe.js';
+import { suggestion } from '../errors/describe.js';
 import { templateRefusals as refusals } from './key.messages.js';
 import type { Parameter } from './method-shape.reader.js';
 import { isPosition, type Placeholder } from './key-template.parser.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { describe, textOf } from '../core/describe.js';
+import { describe, textOf } from '../errors/describe.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { ResolvedLockOptions } from '../core/options.js';
@@ -65,6 +65,11 @@ export class Campaign {
     private readonly lead: (leadership: Leadership) => unknown,
     private readonly options: Pick<CampaignOptions, 'candidate' | 'onElected' | 'onStepDown'>,
   ) {}
+
+  /** Of its request for the lock. */
+  get signal(): AbortSignal | undefined {
+    return this.attempt?.signal;
+  }
 
   /** Settles when the campaign was stopped and its last work has settled. Never rejects. */
   async run(): Promise<void> {

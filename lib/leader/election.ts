@@ -1,14 +1,15 @@
 import { callerSuffix } from '../core/claim-id.js';
 import type { Clock } from '../core/clock.js';
-import { type Inspect, inspectCustom } from '../core/describe.js';
+import { type Inspect, inspectCustom } from '../errors/describe.js';
 import { parseDuration } from '../core/duration.js';
-import type { LockClient, OwnElection } from '../core/lock-client.js';
+import type { LockClient } from '../core/lock-client.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { LockLog } from '../core/lock-log.js';
-import type { LockScope } from '../core/lock-scope.js';
-import type { SeenHolder } from '../core/lock-views.js';
-import { electionLabelOf } from '../core/name-kind.js';
+import type { LockScope } from '../core/lock.js';
+import type { OwnElection } from '../operators/live-locks.js';
+import type { SeenHolder } from '../operators/lock-views.js';
+import { electionLabelOf } from '../diagnostics/name-kind.js';
 import { onAbort } from '../core/on-abort.js';
 import { abortSignal, readOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { inRoot } from '../core/root-context.js';
@@ -24,16 +25,11 @@ const leastPoll = 100;
 
 const campaignOptions = ['signal', 'candidate', 'lease', 'onElected', 'onStepDown'] as const;
 
-/** Calls the client; a connection connects it before. */
-type Ask = <T>(
-  options: ResolvedLockOptions,
-  question: (client: LockClient, options: ResolvedLockOptions) => Promise<T>,
-) => Promise<T>;
-
-interface ElectionHost {
+/** What it needs from its connection. */
+export interface ElectionHost {
   readonly client: LockClient;
-  readonly log: LockLog;
-  readonly ask: Ask;
+  acquire(options: ResolvedLockOptions): Promise<LockHandle>;
+  holder(): Promise<SeenHolder | undefined>;
 }
 
 /** One election on one client: all modules of an application share it. */
@@ -56,25 +52,11 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   /** Hidden from loggers: behind it are passwords. */
   readonly #host: ElectionHost;
 
-  private constructor(
+  constructor(
     readonly name: string,
     host: ElectionHost,
   ) {
     this.#host = host;
-  }
-
-  /** The election of this name: one for each client. */
-  static of(
-    name: string,
-    client: LockClient,
-    log: LockLog,
-    ask: Ask = (options, question) => question(client, options),
-  ): LocalElection {
-    const known = client.elections.get(name) as LocalElection | undefined;
-    if (known) return known;
-    const election = new LocalElection(name, { client, log, ask });
-    client.elections.set(name, election);
-    return election;
   }
 
   get clock(): Clock {
@@ -82,7 +64,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   }
 
   get log(): LockLog {
-    return this.#host.log;
+    return this.#host.client.log;
   }
 
   get isClosed(): boolean {
@@ -146,13 +128,16 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     for (const watch of this.watches) watch.end();
   }
 
+  isCandidate({ signal }: ResolvedLockOptions): boolean {
+    return signal !== undefined && signal === this.campaigning?.signal;
+  }
+
   acquire(options: ResolvedLockOptions): Promise<LockHandle> {
-    return this.#host.ask(options, (client, terms) => client.acquire(this.name, terms));
+    return this.#host.acquire(options);
   }
 
   holder(): Promise<SeenHolder | undefined> {
-    const { ask, client } = this.#host;
-    return ask(client.defaults, ({ views }) => views.holder(this.name));
+    return this.#host.holder();
   }
 
   turned(): void {
@@ -203,7 +188,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
     const caller = where === undefined ? {} : { method: where, callerSuffix: callerSuffix(where) };
     return {
       signal: signal === undefined ? undefined : abortSignal(signal),
-      terms: { ...resolved, ...caller, templates: [electionLabelOf(this.name)], isElection: true },
+      terms: { ...resolved, ...caller, templates: [electionLabelOf(this.name)] },
       hooks,
     };
   }

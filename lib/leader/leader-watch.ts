@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
-import type { SeenHolder } from '../core/lock-views.js';
+import type { SeenHolder } from '../operators/lock-views.js';
 import { onAbort } from '../core/on-abort.js';
 
 /** What it needs from its election. */

@@ -1,4 +1,4 @@
-import { describe, printable, textOf } from '../core/describe.js';
+import { describe, printable, textOf } from '../errors/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 const of = (election: string): string => `Election ${printable(election)}`;

@@ -1,7 +1,7 @@
 import { makeExact } from '../core/hold.js';
 import { runInFlow } from '../core/lock-flow.js';
 import type { LockHandle } from '../core/lock-handle.js';
-import type { LockScope } from '../core/lock-scope.js';
+import type { LockScope } from '../core/lock.js';
 import { inRoot } from '../core/root-context.js';
 import type { Leadership } from './leadership.js';
 

@@ -1,5 +1,5 @@
-import type { ProcessActivity, WaitedForLock, WaitingFlow } from '../core/activity-record.js';
-import type { Turns } from '../core/turns.js';
+import type { ProcessActivity, WaitedForLock, WaitingFlow } from './activity-record.js';
+import type { Turns } from '../diagnostics/turns.js';
 
 /** Waiting flows that are followed, and flows that hold one name. A fleet that has more has other worries. */
 const mostFlows = 20_000;

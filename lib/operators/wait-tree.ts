@@ -1,4 +1,4 @@
-import type { Turns } from '../core/turns.js';
+import type { Turns } from '../diagnostics/turns.js';
 import type { LockHolder, LockParty } from '../errors/lock-errors.js';
 import { type Flow, type SeenProcess, type Wait, type WaitGraph, waitGraph } from './wait-graph.js';
 

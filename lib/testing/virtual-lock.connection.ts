@@ -1,12 +1,11 @@
 import { MemoryLockBackend, type MemoryLockServer } from '../backends/memory/index.js';
-import { describe } from '../core/describe.js';
+import { describe } from '../errors/describe.js';
 import { longestDuration } from '../core/duration.js';
 import { LockClient } from '../core/lock-client.js';
 import type { LockKey } from '../core/lock-key.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { LockSite } from '../core/lock-site.js';
-import type { LockScope } from '../core/lock-scope.js';
-import type { Lock } from '../core/lock.js';
+import type { LockScope, Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
 import { LockConnection, type LockConnectionSettings, type NestingWatch } from '../connection/lock.connection.js';
 import type { ResolvedModuleOptions } from '../nest/module/resolve-options.js';
@@ -25,10 +24,9 @@ export class VirtualLockConnection extends LockConnection {
   constructor(
     client: LockClient,
     settings: LockConnectionSettings,
-    log: LockLog,
     private readonly clock: VirtualClock,
   ) {
-    super(client, settings, log);
+    super(client, settings);
   }
 
   override enter(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<LockScope> {
@@ -64,7 +62,6 @@ export function connectionTo(
   return new VirtualLockConnection(
     new LockClient(backend, { defaults, maxWaiters, watchesHandles: false }, log),
     { name, strict, shutdownTimeout, nesting },
-    log,
     bed.clock,
   );
 }

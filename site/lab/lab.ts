@@ -1,7 +1,7 @@
 import { MemoryLockBackend, MemoryLockServer } from '../../lib/backends/memory/index.js';
+import { LockViews } from '../../lib/operators/lock-views.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { lockDefaults } from '../../lib/core/options.js';
-import { liveConnections } from '../../lib/diagnostics/live-connections.js';
 import { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import { Guarantees, lateTimer } from './guarantees.js';
 import { LabProcess, silence } from './lab-process.js';
@@ -159,8 +159,6 @@ export class Lab {
 
   close(): void {
     this.story.close();
-    // A process that is dead or stands still cannot take its leave.
-    for (const live of liveConnections) if (live.connection.startsWith(`${this.id}/`)) liveConnections.delete(live);
   }
 
   private watchSignal(who: string, lock: LabProcess['locks'][number]): void {
@@ -261,7 +259,7 @@ export class Lab {
     await this.clock.until(
       operator
         .start()
-        .then(() => operator.views.forceRelease(key))
+        .then(() => new LockViews(operator).forceRelease(key))
         .catch(() => false),
     );
     await this.clock.until(operator.shutdown(0));

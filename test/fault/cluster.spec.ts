@@ -150,7 +150,7 @@ describe('a cluster of three masters with replicas', () => {
     await using proxy = await TcpProxy.to(owner.port);
     const natMap = { [`${owner.host}:${owner.port}`]: { host: '127.0.0.1', port: proxy.port } };
     await using locker = await Locker.to({ ...group.connection, options: { natMap } }, { commandTimeout: 500 });
-    const { health } = locker.client;
+    const { health } = locker.operators;
     await health.check();
     expect(health.problems()).toEqual([]);
     proxy.swallow();
@@ -175,10 +175,10 @@ describe('a cluster of three masters with replicas', () => {
     const held = await holder.acquire(name);
     const waiting = waiter.acquire(name, { wait: '60s' });
     await queued(owner, name, 1);
-    expect(waiter.client.health.problems()).toEqual([]);
+    expect(waiter.operators.health.problems()).toEqual([]);
     await admin.acl('SETUSER', 'default', '-subscribe', '-ssubscribe');
     await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await until('it is deaf', () => waiter.client.health.problems().includes('no_messages'));
+    await until('it is deaf', () => waiter.operators.health.problems().includes('no_messages'));
     await admin.acl('SETUSER', 'default', '+@all');
     await held.release();
     await (await waiting).release();

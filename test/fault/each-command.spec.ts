@@ -93,7 +93,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'inspect',
     async ({ connection, locker, name }) => {
       await connection.open();
-      return () => locker.client.views.inspect(name);
+      return () => locker.operators.views.inspect(name);
     },
   ],
   [
@@ -101,7 +101,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     async ({ connection, locker, other, name }) => {
       await connection.open();
       await other.acquire(name, lease);
-      return () => locker.client.views.forceRelease(name);
+      return () => locker.operators.views.forceRelease(name);
     },
   ],
   [
@@ -109,7 +109,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     async ({ connection, locker }) => {
       await connection.open();
       return async () => {
-        for await (const name of locker.client.views.list()) expect(name).toEqual(expect.any(String));
+        for await (const name of locker.operators.views.list()) expect(name).toEqual(expect.any(String));
       };
     },
   ],

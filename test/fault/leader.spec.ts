@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LocalElection } from '../../lib/leader/election.js';
 import type { Leadership } from '../../lib/leader/leadership.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { until } from './support/conditions.js';
@@ -29,8 +28,8 @@ const elected = async (process: LockProcess): Promise<number> =>
   (await process.event<{ epoch: number }>('elected')).epoch;
 
 /** A candidate of this process: leads until its signal aborts. */
-function stand({ client }: Locker, name: string, lease: number) {
-  const election = LocalElection.of(name, client, { log() {}, warn() {}, error() {} });
+function stand({ around }: Locker, name: string, lease: number) {
+  const election = around.election(name);
   const terms: Leadership[] = [];
   void election.campaign(
     async (leadership) => {

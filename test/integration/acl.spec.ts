@@ -5,6 +5,8 @@ import { RedisBackend } from '../../lib/backends/redis/index.js';
 import { keySpace } from '../../lib/backends/redis/keys.js';
 import { LockClient } from '../../lib/core/lock-client.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
+import { LockViews } from '../../lib/operators/lock-views.js';
+import { Operators } from '../../lib/operators/operators.js';
 import { documentedRules } from '../support/documented-acl.js';
 import { until } from './engine/engine.js';
 import { KeptLog } from '../../conformance/kept-log.js';
@@ -87,20 +89,20 @@ async function operate({ client }: Scene): Promise<void> {
   await Promise.all([holder.start(), next.start(), operator.start()]);
   const lock = await holder.acquire('acl', options());
   const waiting = next.acquire('acl', options());
-  while ((await operator.views.inspect('acl')).waiters.length === 0);
-  expect(await operator.views.forceRelease('acl')).toBe(true);
+  while ((await new LockViews(operator).inspect('acl')).waiters.length === 0);
+  expect(await new LockViews(operator).forceRelease('acl')).toBe(true);
   await (await waiting).release();
   await lock.release();
   // The activity of the fleet: kept, read, and taken back.
   for (const lasts of [1, 60_000, 0]) {
     await operator.backend.report!({ process: 'web-1', text: '', rank: 0, lasts });
-    await holder.activity.fleet(10);
+    await new Operators(holder).activity.fleet(10);
   }
 }
 
 const listed = async (client: LockClient): Promise<string[]> => {
   const names: string[] = [];
-  for await (const name of client.views.list()) names.push(name);
+  for await (const name of new LockViews(client).list()) names.push(name);
   return names;
 };
 

@@ -1,4 +1,4 @@
-import type { ProcessActivity, WaitedForLock, WaitingFlow } from '../../lib/core/activity-record.js';
+import type { ProcessActivity, WaitedForLock, WaitingFlow } from '../../lib/operators/activity-record.js';
 import type { LockKind } from '../../lib/core/lock-backend.js';
 import type { SeenProcess } from '../../lib/operators/wait-graph.js';
 

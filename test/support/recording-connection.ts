@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Lock } from '../../lib/core/lock.js';
-import type { LockScope } from '../../lib/core/lock-scope.js';
+import type { Lock, LockScope } from '../../lib/core/lock.js';
 import { lockDefaults, type ResolvedLockOptions } from '../../lib/core/options.js';
 import { LockLostError } from '../../lib/errors/lock-errors.js';
 import { connectionsWanted } from '../../lib/nest/method/connection-slot.js';

@@ -33,8 +33,10 @@ function setUp({
   const connection = {
     name: 'default',
     defaults: lockDefaults,
-    activity: { own: async () => processAt('own', []), live: { holds: async () => ({ holds: listed() }) } },
-    ask: async (_key: unknown, _options: unknown, question: (given: object) => unknown) => {
+    operators: {
+      activity: { own: async () => processAt('own', []), live: { holds: async () => ({ holds: listed() }) } },
+    },
+    inspect: async (_key: unknown, question: (given: object) => unknown) => {
       if (world.isAway) throw new LockUnavailableError('away');
       return question(client);
     },

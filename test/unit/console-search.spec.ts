@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InTurn } from '../../lib/console/in-turn.js';
 import { nearNames } from '../../lib/console/near-names.js';
-import { Turns } from '../../lib/core/turns.js';
+import { Turns } from '../../lib/diagnostics/turns.js';
 import { settled } from '../support/virtual-clock.js';
 
 describe('searches of people in the console', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockIncident } from '../../lib/core/activity-record.js';
+import type { LockIncident } from '../../lib/operators/activity-record.js';
 import type { ConsoleView, Overview } from '../../lib/console/answers.js';
 import { overviewOf as overviewOfPicture, pictureOf } from '../../lib/console/overview.js';
 import { redacted } from '../../lib/console/redaction.js';
 import { isFromElsewhere, isFromOwnPage } from '../../lib/console/same-origin.js';
 import { SharedQuestion } from '../../lib/console/shared-question.js';
-import { Turns } from '../../lib/core/turns.js';
+import { Turns } from '../../lib/diagnostics/turns.js';
 import type { SeenProcess } from '../../lib/operators/wait-graph.js';
 import { listed, processAt, waits } from '../support/fleet-activity.js';
 

@@ -7,7 +7,7 @@ import { StreamableFile } from '@nestjs/common';
 import { DistributedLock } from 'nestjs-redis-lock';
 import { EMPTY, Observable, firstValueFrom, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { LockScope } from '../../lib/core/lock-scope.js';
+import type { LockScope } from '../../lib/core/lock.js';
 import { iterateIn } from '../../lib/nest/around/around-iterable.js';
 import { RecordingConnection } from '../support/recording-connection.js';
 

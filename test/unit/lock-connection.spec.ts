@@ -28,7 +28,7 @@ class SlowStart {
       }
     })(this.clock);
     const client = new LockClient(this.backend, { defaults: lockDefaults, maxWaiters: 10 }, this.log, this.clock);
-    this.connection = new LockConnection(client, { name: 'default', strict: false, shutdownTimeout: 1_000 }, this.log);
+    this.connection = new LockConnection(client, { name: 'default', strict: false, shutdownTimeout: 1_000 });
     this.service = new RedisLockService(this.connection);
   }
 

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { kindOfName, kindOfTemplate } from '../../lib/core/name-kind.js';
+import { kindOfName, kindOfTemplate } from '../../lib/diagnostics/name-kind.js';
 import { type NestedLock, LockOrder } from '../../lib/nest/doctor/lock-order.js';
 const ask = (kind: string, name = kind): NestedLock => ({
   kind,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { linesOf } from '../../lib/cli/tree.js';
-import type { WaitedForLock } from '../../lib/core/activity-record.js';
-import { Turns } from '../../lib/core/turns.js';
+import type { WaitedForLock } from '../../lib/operators/activity-record.js';
+import { Turns } from '../../lib/diagnostics/turns.js';
 import { pictureOf, overviewOf } from '../../lib/console/overview.js';
 import type { SeenProcess } from '../../lib/operators/wait-graph.js';
 import { type WaitedLock, waitTree } from '../../lib/operators/wait-tree.js';

@@ -1,4 +1,4 @@
-import { describe, printable } from '../../core/describe.js';
+import { describe, printable } from '../../errors/describe.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 
 /** The backend in memory. */

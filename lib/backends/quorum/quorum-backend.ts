@@ -15,16 +15,15 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 import { QuorumClaim } from './quorum-claim.js';
-import { assertQuorumSize, majorityOf } from './quorum-rules.js';
+import { assertQuorumSize, majorityOf, type QuorumRules } from './quorum-rules.js';
 import { notStarted, releaseOutcome } from './quorum-answers.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
 import { QuorumViews } from './quorum-views.js';
-import type { QuorumRules } from './quorum-rules.js';
 import { QuorumRenewal } from './quorum-renewal.js';
 
 export interface QuorumBackendOptions {

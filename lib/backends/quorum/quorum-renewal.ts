@@ -1,9 +1,8 @@
 import type { RenewReply, RenewRequest } from '../../core/lock-backend.js';
 import type { NodeClaim, Vote } from './node-claim.js';
 import type { QuorumClaim } from './quorum-claim.js';
-import { countsUntil, reachedBy } from './quorum-rules.js';
+import { countsUntil, reachedBy, type QuorumRules } from './quorum-rules.js';
 import type { QuorumNode } from './quorum-node.js';
-import type { QuorumRules } from './quorum-rules.js';
 
 /**
  * One hold in one renewal: decided as soon as a majority of the nodes has confirmed it, or cannot any more.

@@ -1,4 +1,4 @@
-import { printable } from '../../core/describe.js';
+import { printable } from '../../errors/describe.js';
 import {
   LockConfigurationError,
   LockUnavailableError,

@@ -1,8 +1,7 @@
 import type { AcquireReply, PresentHolder } from '../../core/lock-backend.js';
 import type { NodeClaim, Vote } from './node-claim.js';
 import { quorumClaimId } from './node-claim-id.js';
-import { countsUntil, reachedBy } from './quorum-rules.js';
-import type { QuorumRules } from './quorum-rules.js';
+import { countsUntil, reachedBy, type QuorumRules } from './quorum-rules.js';
 
 type Granted = Extract<AcquireReply, { status: 'granted' }>;
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { redisFindings as findings } from './redis.messages.js';
 import { addressOf, endConnection, openConnection } from './redis-connection.js';
 import { answerOf, isRefused } from './redis-errors.js';

@@ -1,5 +1,5 @@
 import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { kindOf, suggestion } from '../../core/describe.js';
+import { kindOf, suggestion } from '../../errors/describe.js';
 import { longestDuration } from '../../core/duration.js';
 import { isPlain } from '../../core/options.js';
 import { redisRefusals as refusals } from './redis.messages.js';

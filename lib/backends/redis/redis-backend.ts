@@ -19,7 +19,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../core/lock-backend.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { refusals } from '../../core/refusals.js';
 import type { LockError } from '../../errors/lock-errors.js';

@@ -1,5 +1,5 @@
-import { describe, kindOf, nameOf, printable } from '../../core/describe.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import { describe, kindOf, nameOf, printable } from '../../errors/describe.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { wrong } from '../../errors/configuration.js';
 import { LockConfigurationError, LockUnavailableError } from '../../errors/lock-errors.js';
 

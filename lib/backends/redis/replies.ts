@@ -1,6 +1,6 @@
 import { certainUntil } from '../../core/clock.js';
 import { withoutClaims } from '../../core/claim-id.js';
-import { printable } from '../../core/describe.js';
+import { printable } from '../../errors/describe.js';
 import type {
   AcquireReply,
   AdoptReply,

@@ -11,7 +11,7 @@ import {
   tap,
   throwError,
 } from 'rxjs';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 
 /**
  * An Observable that holds the lock while it is subscribed to. Each subscription takes the lock, runs the work, and leaves the lock once:

@@ -1,4 +1,4 @@
-import { describe } from '../../core/describe.js';
+import { describe } from '../../errors/describe.js';
 import { wrong } from '../../errors/configuration.js';
 
 /** The kind of a locked method's result. It must be known before the lock is taken. Refused when the class is loaded. */

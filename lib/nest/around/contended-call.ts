@@ -1,6 +1,5 @@
 import { EMPTY, type ObservableInput, defer, from, mergeMap } from 'rxjs';
-import type { Lock } from '../../core/lock.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { Lock, LockScope } from '../../core/lock.js';
 import type { LockNotAcquiredError } from '../../errors/lock-errors.js';
 import type { ResultKind } from './result-kind.js';
 

@@ -2,7 +2,7 @@ import { finished } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import { Observable, isObservable } from 'rxjs';
 import type { Unfinished } from '../../connection/around-promise.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 import { iterateIn } from './around-iterable.js';
 import type { HttpAnswer } from '../base/request-context.js';
 import { callRefusals } from './around.messages.js';

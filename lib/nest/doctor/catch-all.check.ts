@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { type ApplicationConfig, BaseExceptionFilter } from '@nestjs/core';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { LockError } from '../../errors/lock-errors.js';
 import { metadataKeys } from '../base/metadata-keys.js';
 import { applicationFindings } from './doctor.messages.js';

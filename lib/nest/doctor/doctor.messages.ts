@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../../errors/lock-errors.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 
 /**
  * Findings of the doctor in the application as it starts. They are warnings. With `strict` the application does not start. A remark is

@@ -1,4 +1,4 @@
-import type { LockFinding, LockFindingCode } from '../../core/lock-finding.js';
+import type { LockFinding, LockFindingCode } from '../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import { doctorLines } from './doctor.messages.js';
 

@@ -1,8 +1,7 @@
-import type { LockFinding } from '../../core/lock-finding.js';
-import { isLockWrapper } from '../method/method-wrapper.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
+import { isLockWrapper, type ProvidedMethod } from '../method/method-wrapper.js';
 import { readMethodShape } from '../../key/method-shape.reader.js';
 import { applicationFindings } from './doctor.messages.js';
-import type { ProvidedMethod } from '../method/method-wrapper.js';
 
 /** What callers reach instead of the lock: a function that a library put in front, or an override without a lock. */
 export function findHidden({ instance, prototype, property, method }: ProvidedMethod): LockFinding[] {

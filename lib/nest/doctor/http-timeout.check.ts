@@ -1,4 +1,4 @@
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { applicationFindings } from './doctor.messages.js';
 
 /** A setting that ends the connection of a client that still waits for its response. */

@@ -1,7 +1,7 @@
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { Hidden } from '../../core/hidden.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import { Hidden } from '../../errors/describe.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { isSilenced } from '../request/application-filter.js';
 import { instancesOf } from '../base/instances.js';
 import type { LockConnection } from '../../connection/lock.connection.js';

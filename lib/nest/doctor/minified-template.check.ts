@@ -1,4 +1,4 @@
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { parseTemplate } from '../../key/key-template.parser.js';
 import { readMethodShape } from '../../key/method-shape.reader.js';
 import { looksMinified } from '../../key/placeholder.binder.js';

@@ -1,17 +1,17 @@
 import type { ModulesContainer } from '@nestjs/core';
 import type { NestingWatch } from '../../connection/lock.connection.js';
-import { printable } from '../../core/describe.js';
+import { printable } from '../../errors/describe.js';
 import { locksAround } from '../../core/lock-flow.js';
 import type { LockKey } from '../../core/lock-key.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
 import type { LockSite } from '../../core/lock-site.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 import type { ResolvedLockOptions } from '../../core/options.js';
 import { nestingFindings } from './doctor.messages.js';
 import { FindingLog, type IgnoredFindings } from './finding-log.js';
 import { waitText } from './http-timeout.check.js';
-import { kindOfName, kindOfTemplate } from '../../core/name-kind.js';
+import { kindOfName, kindOfTemplate } from '../../diagnostics/name-kind.js';
 import { type NestedLock, LockOrder, type LockStep } from './lock-order.js';
 
 interface WatchedLock extends NestedLock {

@@ -1,5 +1,5 @@
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { instancesOf } from '../base/instances.js';
 
 /** A part of this library that an application may or may not have, such as the console, checks itself under this name. */

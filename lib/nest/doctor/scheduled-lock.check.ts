@@ -1,6 +1,6 @@
 import { least } from '../../core/defaults.js';
 import { parseDuration } from '../../core/duration.js';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { isLeaderOnly } from '../leader/elected-methods.js';
 import type { ProvidedMethod } from '../method/method-wrapper.js';
 import { metadataKeys } from '../base/metadata-keys.js';

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import type { ModulesContainer } from '@nestjs/core';
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { applicationFindings } from './doctor.messages.js';
 
 /** The signals that end a process: on platforms, and at a terminal or under pm2. */

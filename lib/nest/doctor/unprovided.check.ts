@@ -1,4 +1,4 @@
-import type { LockFinding } from '../../core/lock-finding.js';
+import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { connectionsWanted } from '../method/connection-slot.js';
 import { applicationFindings } from './doctor.messages.js';
 

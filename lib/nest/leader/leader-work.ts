@@ -2,7 +2,7 @@ import { isObservable, Observable } from 'rxjs';
 import { aroundIterable } from '../around/around-iterable.js';
 import { isLazyStream } from '../../connection/lazy-result.js';
 import { continued, endOf, wholeStream } from '../around/unfinished-result.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 import type { HttpAnswer } from '../base/request-context.js';
 import type { LocalElection } from '../../leader/election.js';
 

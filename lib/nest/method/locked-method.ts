@@ -1,7 +1,7 @@
 import { callerSuffix } from '../../core/claim-id.js';
 import { withFirstOf } from '../../core/on-abort.js';
 import type { LockSite } from '../../core/lock-site.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../../core/options.js';
 import { LockConfigurationError, LockNotAcquiredError } from '../../errors/lock-errors.js';
 import type { KeyOfArguments } from '../../key/key.resolver.js';

@@ -1,4 +1,4 @@
-import { describe } from '../../core/describe.js';
+import { describe } from '../../errors/describe.js';
 import { wrong } from '../../errors/configuration.js';
 
 /** `@DistributedLock` with wrong options. Refused when the class is loaded, as `@DistributedLock on Class.method: …`. */

@@ -1,7 +1,7 @@
 import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { located } from '../../errors/configuration.js';
-import { Hidden } from '../../core/hidden.js';
+import { Hidden } from '../../errors/describe.js';
 import { providedMethods } from '../method/method-wrapper.js';
 import { type ConnectionFinder, connectionsWanted, findConnectionsWith } from '../method/connection-slot.js';
 import { assertLockable } from '../request/lock.interceptor.js';

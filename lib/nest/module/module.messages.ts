@@ -1,4 +1,4 @@
-import { describe } from '../../core/describe.js';
+import { describe } from '../../errors/describe.js';
 import { wrong } from '../../errors/configuration.js';
 
 /** Options of the module. `forRoot` refuses them at once. Those of a factory are refused as the application starts. */

@@ -213,9 +213,12 @@ async function connect(
     const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../../worker/worker-thread.js');
     return startRenewalWorker(options, log, events);
   };
-  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, activity, startWorker }, log);
-  const nesting = watchNesting(application, name, options, log, (finding) => client.activity.found(finding));
-  return new LockConnection(client, { name, strict, shutdownTimeout, nesting }, log);
+  const client = new LockClient(backend, { defaults, maxWaiters, connection: name, startWorker }, log);
+  const nesting = watchNesting(application, name, options, log, (finding) =>
+    connection.operators.activity.found(finding),
+  );
+  const connection = new LockConnection(client, { name, strict, shutdownTimeout, activity, nesting });
+  return connection;
 }
 
 function doctorFor(
@@ -227,6 +230,6 @@ function doctorFor(
 ): LockDoctor {
   const { strict, ignoreFindings } = options();
   const lines = guarded(new Logger(RedisLockModule.name));
-  const log = new FindingLog(lines, ignoreFindings, (finding) => connection.found(finding));
+  const log = new FindingLog(lines, ignoreFindings, (finding) => connection.operators.activity.found(finding));
   return new LockDoctor(application, connection, host, config, log, strict);
 }

@@ -1,6 +1,6 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { LockConnectionOptions } from '../../connection/connection.options.js';
-import type { LockFindingCode } from '../../core/lock-finding.js';
+import type { LockFindingCode } from '../../diagnostics/lock-finding.js';
 
 /** The options of `RedisLockModule.forRoot`. */
 export interface RedisLockModuleOptions extends LockConnectionOptions {

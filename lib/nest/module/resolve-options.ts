@@ -5,7 +5,7 @@ import {
   resolveConnection,
 } from '../../connection/resolve-connection.js';
 import { defaults as library } from '../../core/defaults.js';
-import { findingCodes } from '../../core/lock-finding.js';
+import { findingCodes } from '../../diagnostics/lock-finding.js';
 import { oneOf, readOptions } from '../../core/options.js';
 import type { IgnoredFindings } from '../doctor/finding-log.js';
 import { moduleRefusals as refusals } from './module.messages.js';

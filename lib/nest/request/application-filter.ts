@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { isObservable } from 'rxjs';
-import { Hidden } from '../../core/hidden.js';
+import { Hidden } from '../../errors/describe.js';
 import { LockError } from '../../errors/lock-errors.js';
 import { metadataKeys } from '../base/metadata-keys.js';
 import { bodyOf, LockErrorFilter, pause, statusOf } from './lock-error.filter.js';

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { throwError } from 'rxjs';
-import { Hidden } from '../../core/hidden.js';
+import { Hidden } from '../../errors/describe.js';
 import { isLogged, messageForOthers } from '../../core/refusals.js';
 import { LockError, type LockErrorCode } from '../../errors/lock-errors.js';
 import { isAwaited } from './flow-boundary.js';

@@ -8,8 +8,8 @@ import {
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Observable, defer, isObservable, mergeMap, of, throwError } from 'rxjs';
-import { Hidden } from '../../core/hidden.js';
-import type { LockScope } from '../../core/lock-scope.js';
+import { Hidden } from '../../errors/describe.js';
+import type { LockScope } from '../../core/lock.js';
 import type { LockConnection } from '../../connection/lock.connection.js';
 import { connectionToken } from '../../connection/redis-lock.tokens.js';
 import { isInsideInterceptor } from '../method/held-call.js';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { type Observable, type Subscriber, type Subscription, defer, isObservable } from 'rxjs';
-import type { LockScope } from '../../core/lock-scope.js';
+import type { LockScope } from '../../core/lock.js';
 import { type HeldRequest, runInRequest } from '../method/held-call.js';
 import type { LockedMethod } from '../method/locked-method.js';
 import { isWrittenByHand } from '../base/request-context.js';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { ExceptionFilter, NestInterceptor, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { Hidden } from '../../core/hidden.js';
+import { Hidden } from '../../errors/describe.js';
 import { startFlow } from '../../core/lock-flow.js';
 import { metadataKeys } from '../base/metadata-keys.js';
 import { FlowBoundaryInterceptor } from './flow-boundary.js';

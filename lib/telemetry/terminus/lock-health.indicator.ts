@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { type HealthIndicatorResult, HealthIndicatorService, type HealthIndicatorStatus } from '@nestjs/terminus';
-import type { LockHealthData } from '../../connection/connection-health.js';
+import type { LockHealthData } from '../../operators/health.js';
 import type { LockConnection } from '../../connection/lock.connection.js';
 import { defaultConnection } from '../../connection/connection.options.js';
 import { connectionToken } from '../../connection/redis-lock.tokens.js';
-import { Hidden } from '../../core/hidden.js';
+import { Hidden } from '../../errors/describe.js';
 import { readOptions } from '../../core/options.js';
 import { located } from '../../errors/configuration.js';
 import { terminusRefusals } from './terminus.messages.js';

@@ -57,11 +57,7 @@ export async function meet(
   };
   await using proxy = await TcpProxy.to(redis.port, { tap: newTap });
   const locker = new Locker(proxy.url, { commandTimeout, poll: 1_000 });
-  const connection = new LockConnection(
-    locker.client,
-    { name: 'default', strict: false, shutdownTimeout: 100 },
-    { log() {}, warn() {}, error() {} },
-  );
+  const connection = new LockConnection(locker.client, { name: 'default', strict: false, shutdownTimeout: 100 });
   const perform = await operation({ name: uniqueName(), locker, connection, other }).catch(async (error: unknown) => {
     await connection.beforeApplicationShutdown();
     throw error;

@@ -1,3 +1,5 @@
+import type { Operators } from '../../../lib/operators/operators.js';
+import { Around } from '../../../conformance/client-bench.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
@@ -18,6 +20,7 @@ export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
 export class Locker {
   readonly backend: RedisBackend | ClusterBackend;
   readonly client: LockClient;
+  readonly around: Around;
   /** The lines of the log. */
   readonly log: string[] = [];
 
@@ -30,6 +33,7 @@ export class Locker {
         ? new ClusterBackend({ ...settings, cluster: place })
         : new RedisBackend({ ...settings, redis: place as RedisBackendOptions['redis'] });
     this.client = new LockClient(this.backend, { defaults: { ...lockDefaults, fairness }, maxWaiters: 10_000 }, log);
+    this.around = new Around(this.client);
   }
 
   static async to(place: LockerPlace, options?: LockerOptions): Promise<Locker> {
@@ -38,12 +42,16 @@ export class Locker {
     return locker;
   }
 
+  get operators(): Operators {
+    return this.around.operators;
+  }
+
   acquire(name: string, options?: LockOptions): Promise<LockHandle> {
     return this.client.acquire(name, resolveOptions(options, this.client.defaults));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.client.shutdown(0);
+    await this.around.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import { RedisBackend } from '../../../lib/backends/redis/index.js';
+import { Operators } from '../../../lib/operators/operators.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
@@ -62,6 +63,7 @@ export class Quorum {
 /** One lock client in the test's own process. */
 export class QuorumLocker {
   readonly client: LockClient;
+  readonly operators: Operators;
   /** The lines of the log. */
   readonly log: string[] = [];
 
@@ -75,6 +77,7 @@ export class QuorumLocker {
       { defaults: lockDefaults, maxWaiters: 10_000 },
       log,
     );
+    this.operators = new Operators(this.client);
   }
 
   acquire(name: string, options?: LockOptions): Promise<LockHandle> {

@@ -140,9 +140,9 @@ describe('work that outlives its request', () => {
     const [name, other] = [unique(), unique()];
     const taken = await holder.acquire(name, renewed);
     const lock = await requests.run('operator', async () => {
-      await engine.client.views.inspect(name);
-      await engine.client.views.forceRelease(name);
-      for await (const _name of engine.client.views.list({ startsWith: name }))
+      await engine.operators.views.inspect(name);
+      await engine.operators.views.forceRelease(name);
+      for await (const _name of engine.operators.views.list({ startsWith: name }))
         expect(requests.current).toBe('operator');
       const first = await engine.acquire([name, other], renewed);
       await first.renew('400ms');
@@ -213,7 +213,7 @@ describe('a pending reply of a server', () => {
     using requests = new Requests();
     await using engine = await Engine.start({ redis: server.url });
     await admin.script('FLUSH');
-    await requests.run('operator', () => engine.client.views.inspect(unique()));
+    await requests.run('operator', () => engine.operators.views.inspect(unique()));
     expect(requests.traced).toContain('script');
     expect([...requests.late]).toEqual([]);
     expect(ofRequests(requests)).toEqual([]);
@@ -323,8 +323,8 @@ describe('work that outlives a request on a cluster', () => {
     );
     await requests.run('operator', async () => {
       // The node that had the slot replies 'MOVED'.
-      await engine.client.views.inspect(name);
-      for await (const _name of engine.client.views.list({ startsWith: name }));
+      await engine.operators.views.inspect(name);
+      for await (const _name of engine.operators.views.list({ startsWith: name }));
     });
     // Longer than the map waits before it asks the nodes again.
     await sleep(1_200);

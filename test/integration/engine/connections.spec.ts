@@ -212,7 +212,7 @@ describe('a Redis that replies late or never', () => {
   it.each([
     ['an acquire is unavailable', (a: Engine) => a.acquire(unique(), { wait: 100 }), 'LOCK_UNAVAILABLE'],
     ['a renewal is unavailable', (_: Engine, lock: Lock) => lock.renew(), 'LOCK_UNAVAILABLE'],
-    ['an inspect is unavailable', (a: Engine) => a.client.views.inspect(unique()), 'LOCK_UNAVAILABLE'],
+    ['an inspect is unavailable', (a: Engine) => a.operators.views.inspect(unique()), 'LOCK_UNAVAILABLE'],
     ['a release ends', (_: Engine, lock: Lock) => lock.release(), undefined],
   ])('while the scripts are loaded again: %s, and the client ends', async (_, call, code) => {
     await using server = await startRedis();

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { ClusterBackend, type ClusterBackendOptions } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
 import type { Lock } from '../../../lib/core/lock.js';
+import { Operators } from '../../../lib/operators/operators.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
@@ -18,6 +19,7 @@ export class Engine implements AsyncDisposable {
   readonly log = new KeptLog();
   readonly backend: WatchedBackend;
   readonly client: LockClient;
+  readonly operators: Operators;
 
   constructor({ commandTimeout = 5_000, cluster, ...options }: EngineOptions) {
     const { log } = this;
@@ -28,6 +30,7 @@ export class Engine implements AsyncDisposable {
         : new RedisBackend({ ...options, commandTimeout, log }),
     );
     this.client = new LockClient(this.backend, { defaults: lockDefaults, maxWaiters: 10_000 }, this.log);
+    this.operators = new Operators(this.client);
   }
 
   static async start(options: EngineOptions): Promise<Engine> {

@@ -35,7 +35,7 @@ const calls: ReadonlyArray<readonly [string, (stage: Stage) => Promise<unknown>]
   ['a shared lock', ({ a }) => expect(a.acquire(unique(), { shared: true })).rejects.toMatchObject(unavailable)],
   ['a renewal', ({ held }) => expect(held.renew()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' })],
   ['a release', ({ held }) => expect(held.release()).resolves.toBeUndefined()],
-  ['inspect', ({ a }) => expect(a.client.views.inspect(unique())).rejects.toMatchObject(unavailable)],
+  ['inspect', ({ a }) => expect(a.operators.views.inspect(unique())).rejects.toMatchObject(unavailable)],
   [
     'an adoption',
     ({ a, ticket }) =>
@@ -72,7 +72,7 @@ describe('a reply that no script returns', () => {
       await proxy.heal();
       // What was taken or released without a reply is released in the background.
       await held.release();
-      await until(async () => (await a.client.views.inspect(name)).holders.length === 0);
+      await until(async () => (await a.operators.views.inspect(name)).holders.length === 0);
       await (await a.acquire(name)).release();
       expect(unhandled).toEqual([]);
     },
@@ -87,7 +87,7 @@ describe('a reply that no script returns', () => {
     proxy.reset();
     const names = async (): Promise<string[]> => {
       const found: string[] = [];
-      for await (const name of a.client.views.list()) found.push(name);
+      for await (const name of a.operators.views.list()) found.push(name);
       return found;
     };
     await expect(names()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });

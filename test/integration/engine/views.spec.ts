@@ -40,7 +40,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     await using operator = await Engine.start({ redis: server.url });
     const before = holder.backend.renewals.length;
     const aborted = new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
-    expect(await operator.client.views.forceRelease(name)).toBe(true);
+    expect(await operator.operators.views.forceRelease(name)).toBe(true);
     await aborted;
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', key: name });
     expect(holder.backend.renewals.slice(before).map(({ replies }) => replies)).toEqual([['lost']]);
@@ -71,7 +71,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     const { lock } = await next.queue(name);
     const asked = next.backend.requests;
     await admin.config('RESETSTAT');
-    expect(await operator.client.views.forceRelease(name)).toBe(true);
+    expect(await operator.operators.views.forceRelease(name)).toBe(true);
     await lock;
     expect(next.backend.requests).toBe(asked);
     const { evalsha, publish } = await commands();
@@ -89,8 +89,8 @@ describe('inspect, list and forceRelease on Redis', () => {
     const told: unknown[] = [];
     const listen = (message: unknown): void => void told.push(message);
     subscribe('nestjs-redis-lock:force-released', listen);
-    await operator.client.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs' });
-    await operator.client.views.forceRelease(name);
+    await operator.operators.views.forceRelease(name, { actor: 'anna@example.com', reason: 'hangs' });
+    await operator.operators.views.forceRelease(name);
     unsubscribe('nestjs-redis-lock:force-released', listen);
     const process_ = { host: expect.any(String), pid: process.pid, client: expect.stringMatching(/^.{5}$/) };
     expect(told).toEqual([
@@ -117,7 +117,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     }
     await admin.config('RESETSTAT');
     const found: string[] = [];
-    for await (const name of a.client.views.list({ startsWith: root })) {
+    for await (const name of a.operators.views.list({ startsWith: root })) {
       if (found.push(name) === 5000) await a.acquire(`in between:${root}`, { wait: 0 });
     }
     expect(new Set(found)).toHaveProperty('size', 10_000);
@@ -129,7 +129,7 @@ describe('inspect, list and forceRelease on Redis', () => {
     expect(scan).toBeLessThan(200);
 
     await admin.config('RESETSTAT');
-    for await (const name of a.client.views.list()) {
+    for await (const name of a.operators.views.list()) {
       expect(name).toContain(root);
       break;
     }
@@ -143,12 +143,12 @@ describe('inspect, list and forceRelease on Redis', () => {
     const [foreign] = keySpace('a*[b]?:').forLock('foreign');
     await admin.hset(foreign, 'x', 1);
     await admin.set(keySpace('aXb0:').forLock('other')[0], 'x');
-    await expect(a.client.views.inspect('foreign')).rejects.toMatchObject({
+    await expect(a.operators.views.inspect('foreign')).rejects.toMatchObject({
       code: 'LOCK_CONFIGURATION',
       key: 'foreign',
     });
     const names: string[] = [];
-    for await (const one of a.client.views.list()) names.push(one);
+    for await (const one of a.operators.views.list()) names.push(one);
     expect(names.sort()).toEqual([name, 'foreign'].sort());
   });
 });

@@ -9,7 +9,7 @@ import type { Worker as Thread } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
-import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
+import type { AdoptOptions, LockOptions, ResolvedLockOptions } from '../../../lib/core/options.js';
 import type { Leadership } from '../../../lib/leader/leadership.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
@@ -116,7 +116,17 @@ const client = new LockClient(
 const locks = new Map<string, Handle>();
 /** The latest leadership of each election. */
 const terms = new Map<string, Leadership>();
-const electionOf = (name: string) => LocalElection.of(name, client, log);
+const elections = new Map<string, InstanceType<typeof LocalElection>>();
+const electionOf = (name: string) => {
+  const host = {
+    client,
+    acquire: (options: ResolvedLockOptions) => client.acquire(name, options),
+    holder: async () => undefined,
+  };
+  const election = elections.get(name) ?? new LocalElection(name, host);
+  elections.set(name, election);
+  return election;
+};
 const leaderState = (name: string): object => {
   // isLeader first: it must be right before anything else was asked.
   const { isLeader } = electionOf(name);
@@ -238,6 +248,7 @@ const methods: Record<string, (args: never) => unknown> = {
   wallClock: () => Date.now(),
   /** Ends the client and stops listening: the process must end by itself, or something was left. */
   async shutdown({ timeout }: { timeout: number }) {
+    for (const election of elections.values()) election.close();
     await client.shutdown(timeout);
     process.off('message', onMessage);
     process.channel?.unref();

@@ -1,12 +1,14 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { Activity, type ActivityHost } from '../../../lib/core/activity.js';
-import { decodeActivity, encodeActivity, type ProcessActivity } from '../../../lib/core/activity-record.js';
-import { HotNames } from '../../../lib/core/hot-names.js';
+import { Activity } from '../../../lib/operators/activity.js';
+import { decodeActivity, encodeActivity, type ProcessActivity } from '../../../lib/operators/activity-record.js';
+import { LiveLocks } from '../../../lib/operators/live-locks.js';
+import { HotNames } from '../../../lib/operators/hot-names.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../lib/errors/lock-errors.js';
 import type { ActivityReport } from '../../../lib/core/lock-backend.js';
 import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
+import { Around } from '../../../conformance/client-bench.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
@@ -18,9 +20,7 @@ class Fleet {
   readonly reports: ActivityReport[] = [];
   onReport: (report: ActivityReport) => void = () => undefined;
 
-  async join(
-    activity = true,
-  ): Promise<LockClient & { take: (name: string, options?: LockOptions) => Promise<unknown> }> {
+  async join(tells = true) {
     const backend = new MemoryLockBackend({ server: this.server });
     const keep = backend.report.bind(backend);
     backend.report = async (report) => {
@@ -28,11 +28,14 @@ class Fleet {
       this.onReport(report);
       await keep(report);
     };
-    const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100_000, activity }, this.log);
+    const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100_000 }, this.log);
+    const around = new Around(client);
+    around.operators.start(tells);
     await client.start();
     const take = (name: string, options: LockOptions = {}) =>
       client.acquire(name, resolveOptions(options, lockDefaults));
-    return Object.assign(client, { take });
+    const { activity, views } = around.operators;
+    return Object.assign(client, { take, activity, views, around });
   }
 
   /** What the last report says. */
@@ -277,9 +280,8 @@ describe('the activity of a process', () => {
   it('tells who leads, and no candidate of an election as a waiting caller', async () => {
     const fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];
-    const election = { ...resolveOptions({ ...forEver, renew: true }, lockDefaults), isElection: true };
-    await a.acquire('scheduler', election);
-    void b.acquire('scheduler', election);
+    for (const process of [a, b])
+      void process.around.election('scheduler').campaign(() => new Promise(() => undefined));
     await fleet.clock.advance(5 * 60_000);
     expect(fleet.reports.length).toBeLessThan(12);
     const { processes } = await b.activity.fleet(10);
@@ -290,7 +292,7 @@ describe('the activity of a process', () => {
   it('ends with the client', async () => {
     const fleet = new Fleet();
     const a = await fleet.join();
-    await a.shutdown(0);
+    await a.around.close();
     expect(fleet.clock.pending).toBe(0);
   });
 });
@@ -301,7 +303,7 @@ describe('the sampling of an activity', () => {
     const reports: unknown[] = [];
     const pauses: number[] = [];
     let turn = (): void => undefined;
-    const host = {
+    const client = {
       backend: { report: async (report: unknown) => void reports.push(report) },
       clock: {
         now,
@@ -313,17 +315,15 @@ describe('the sampling of an activity', () => {
       },
       log: new KeptLog(),
       id: 'client.host.1',
-      connection: 'default',
-      counts: () => ({ held: 0, waiting: 1 }),
-      holds: () => [],
-      queues: () => {
+      observation: { connection: 'default' },
+      counts: { held: 0, waiting: 1 },
+      holds: [],
+      everyQueue: () => {
         during(activity);
         return [];
       },
-      problems: () => [],
-      isOwn: () => true,
-    };
-    const activity: Activity = new Activity(host as unknown as ActivityHost);
+    } as unknown as LockClient;
+    const activity: Activity = new Activity(client, new LiveLocks(client, new Map()), () => []);
     activity.found({ code: 'LOCK_DOCTOR_EVICTION', message: 'm' });
     activity.start();
     const run = async (): Promise<void> => {

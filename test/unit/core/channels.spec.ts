@@ -501,7 +501,7 @@ describe('the connections of a process, for gauges', () => {
     await (await waiting).release();
     await (await single).release();
     expect([[...own!.heldLocks()], [...own!.waitingCallers()]]).toEqual([[], []]);
-    await v.client.shutdown(0);
+    await v.close();
     expect(liveConnections.has(own!)).toBe(false);
   });
 });

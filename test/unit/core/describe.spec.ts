@@ -1,5 +1,5 @@
 import { describe as group, expect, it } from '@jest/globals';
-import { describe, printable } from '../../../lib/core/describe.js';
+import { describe, printable } from '../../../lib/errors/describe.js';
 
 group('a string in a message or a log line', () => {
   it.each([

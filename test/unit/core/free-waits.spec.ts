@@ -34,7 +34,7 @@ class Waiter extends VirtualClient {
   }
 
   wait({ wait = 10_000, signal }: { wait?: number; signal?: AbortSignal } = {}): Promise<void> {
-    return this.client.waitUntilFree('a', { ...this.client.defaults, wait, signal });
+    return this.operators.freeWaits.wait('a', { ...this.client.defaults, wait, signal });
   }
 }
 

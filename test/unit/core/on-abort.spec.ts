@@ -55,7 +55,7 @@ describe('a signal that many callers wait with', () => {
     const v = new VirtualClient();
     Object.assign(v.backend, { holders: () => new Promise(() => {}) });
     const { signal } = new AbortController();
-    for (let count = 0; count < 11; count++) watch(v.client.waitUntilFree('a', { ...v.client.defaults, signal }));
+    for (let count = 0; count < 11; count++) watch(v.operators.freeWaits.wait('a', { ...v.client.defaults, signal }));
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     await v.client.shutdown(0);
     expect(getEventListeners(signal, 'abort')).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HolderRef, HolderSnapshot } from '../../../lib/core/lock-backend.js';
 import type { Hold } from '../../../lib/core/hold.js';
-import { LockViews } from '../../../lib/core/lock-views.js';
+import { LockViews } from '../../../lib/operators/lock-views.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
@@ -10,6 +10,8 @@ const snapshotOf = (claim: string): HolderSnapshot => {
   return { id: claim, fencingToken: 1, heldFor: 10, leaseLeft: 20_000, state: 'held', permits: 1 };
 };
 const [first, second] = ['first.web.1:0:Report.daily', 'second.web.2:0:Report.weekly'] as const;
+
+const operator = { observation: { connection: 'default' }, id: 'operator.web.9' };
 
 /** Views on a backend that shows these holders, and revokes the holds that it gets. */
 const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string[][], holds = [] as Hold[] } = {}) => {
@@ -26,7 +28,7 @@ const viewsOf = (holders: string[], { revoked = holders, listed = [[]] as string
       yield* listed;
     },
   });
-  return { log, asked, views: new LockViews({ backend, log, connection: 'default', id: 'operator.web.9', holds }) };
+  return { log, asked, views: new LockViews({ ...operator, backend, log, holds } as never) };
 };
 
 describe('a forced release', () => {
@@ -85,8 +87,8 @@ describe('the first names', () => {
         for (const batch of batches) yield batch;
       },
     };
-    const host = { backend, log: new KeptLog(), connection: 'default', id: 'operator.web.9', holds: [] };
-    return { asked, views: new LockViews(host as never) };
+    const client = { ...operator, backend, log: new KeptLog(), holds: [] };
+    return { asked, views: new LockViews(client as never) };
   };
 
   it('are all of them where there are no more, and each comes once', async () => {

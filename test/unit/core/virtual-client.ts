@@ -1,9 +1,12 @@
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { LockKey } from '../../../lib/core/lock-key.js';
-import type { LockScope } from '../../../lib/core/lock-scope.js';
+import type { LockScope } from '../../../lib/core/lock.js';
 import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import type { LocalElection } from '../../../lib/leader/election.js';
+import type { Operators } from '../../../lib/operators/operators.js';
+import { Around } from '../../../conformance/client-bench.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { EarlyClock } from '../../support/virtual-clock.js';
@@ -14,11 +17,26 @@ export class VirtualClient {
   readonly backend = new ScriptedBackend(this.clock);
   readonly log = new KeptLog();
   readonly client: LockClient;
+  private readonly around: Around;
 
   constructor({ maxWaiters = 1000, lease = lockDefaults.lease } = {}) {
     const settings = { defaults: { ...lockDefaults, lease }, maxWaiters };
     this.client = new LockClient(this.backend, settings, this.log, this.clock);
+    this.around = new Around(this.client);
+    this.operators.start(false);
     void this.client.start();
+  }
+
+  get operators(): Operators {
+    return this.around.operators;
+  }
+
+  election(name: string): LocalElection {
+    return this.around.election(name);
+  }
+
+  close(): Promise<void> {
+    return this.around.close();
   }
 
   acquire(name: string, options: LockOptions = {}): Promise<LockHandle> {

@@ -456,7 +456,7 @@ describe('an election', () => {
     await a.connection.open();
     const settings = { name: 'second', strict: false, shutdownTimeout: 500 };
     const client = new LockClient(a.backend, { defaults: lockDefaults, maxWaiters: 10 }, a.log);
-    const second = new LockConnection(client, settings, a.log);
+    const second = new LockConnection(client, settings);
     const over = second.election('scheduler').campaign(async () => undefined);
     await second.beforeApplicationShutdown();
     await over;

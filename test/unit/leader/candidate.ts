@@ -33,7 +33,7 @@ export class Candidate {
       this.log,
     );
     const settings = { name: 'default', strict: false, shutdownTimeout: 500 };
-    this.connection = new LockConnection(this.client, settings, this.log);
+    this.connection = new LockConnection(this.client, settings);
     this.locks = new RedisLockService(this.connection);
   }
 

@@ -152,7 +152,7 @@ describe('the labels of metrics', () => {
     expect(read()).toEqual([1]);
     await lock.release();
     expect(read()).toEqual([0]);
-    await v.client.shutdown(0);
+    await v.close();
     expect(read()).toEqual([]);
     metrics.stop();
   });

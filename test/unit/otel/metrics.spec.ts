@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { liveConnections } from '../../../lib/diagnostics/live-connections.js';
-import { LocalElection } from '../../../lib/leader/election.js';
 import { lockName } from '../../../lib/key/lock-name.tag.js';
 import { settled } from '../../support/virtual-clock.js';
 import { unanswered } from '../../support/scripted-backend.js';
@@ -175,8 +174,8 @@ describe('OpenTelemetry metrics', () => {
   });
 
   it('show of each election that the process stands for whether it leads, also after the campaign', async () => {
-    const [leads, waits] = ['scheduler', 'reports'].map((name) => LocalElection.of(name, v.client, v.log));
-    LocalElection.of('only looked at', v.client, v.log);
+    const [leads, waits] = ['scheduler', 'reports'].map((name) => v.election(name));
+    v.election('only looked at');
     const over = new AbortController();
     void leads!.campaign(() => new Promise(() => undefined), { signal: over.signal });
     await settled();
@@ -218,7 +217,7 @@ describe('OpenTelemetry metrics', () => {
       inspect: async () => ({ kind: 'exclusive', limit: undefined, holders, waiters: [] }),
       revoke: async () => [elsewhere.id],
     });
-    await v.client.views.forceRelease('product:42');
+    await v.operators.views.forceRelease('product:42');
     expect(await telemetry.points('redis_lock.force_releases')).toEqual([[product, 1]]);
   });
 });

@@ -34,13 +34,13 @@ describe('views of a quorum', () => {
     const [a, b] = [await quorum.join(), await quorum.join()];
     const lock = await quorum.clock.until(a.acquire(name));
     await quorum.clock.advance(1);
-    const [seen] = (await quorum.clock.until(b.client.views.inspect(name))).holders;
+    const [seen] = (await quorum.clock.until(b.operators.views.inspect(name))).holders;
     expect(seen).toMatchObject({ state: 'held' });
     expect(LockHandle.holdOf(lock).claim.id.startsWith(seen!.client)).toBe(true);
     quorum.servers[0]!.faults.lose(name);
-    expect((await quorum.clock.until(b.client.views.inspect(name))).holders).toHaveLength(1);
+    expect((await quorum.clock.until(b.operators.views.inspect(name))).holders).toHaveLength(1);
     quorum.servers[1]!.faults.lose(name);
-    expect((await quorum.clock.until(b.client.views.inspect(name))).holders).toEqual([]);
+    expect((await quorum.clock.until(b.operators.views.inspect(name))).holders).toEqual([]);
   });
 
   it('work without a minority, and name the missing nodes when too few reply', async () => {
@@ -49,12 +49,12 @@ describe('views of a quorum', () => {
     await quorum.clock.until(a.acquire(name));
     await quorum.clock.advance(1);
     b.nodes[2]!.fault = 'dead';
-    expect((await quorum.clock.until(b.client.views.inspect(name))).holders).toHaveLength(1);
+    expect((await quorum.clock.until(b.operators.views.inspect(name))).holders).toHaveLength(1);
     const names: string[] = [];
-    for await (const each of b.client.views.list()) names.push(each);
+    for await (const each of b.operators.views.list()) names.push(each);
     expect(names).toEqual([name]);
     b.nodes[0]!.fault = 'dead';
-    const error: unknown = await quorum.clock.until(b.client.views.inspect(name).catch((reason: unknown) => reason));
+    const error: unknown = await quorum.clock.until(b.operators.views.inspect(name).catch((reason: unknown) => reason));
     expect(error).toMatchObject({ name: 'QuorumNotReachedError', code: 'LOCK_UNAVAILABLE', key: name });
     expect((error as QuorumNotReachedError).votes.map(({ answer }) => answer)).toEqual([
       'unreachable',
@@ -69,11 +69,11 @@ describe('views of a quorum', () => {
     const lock = await quorum.clock.until(a.acquire(name));
     await quorum.clock.advance(1);
     b.nodes[4]!.fault = 'dead';
-    expect(await quorum.clock.until(b.client.views.forceRelease(name))).toBe(true);
+    expect(await quorum.clock.until(b.operators.views.forceRelease(name))).toBe(true);
     await quorum.clock.advance('15s');
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
     expect(quorum.holders(name)).toEqual([1, 2, 3, 4, 5].map(() => undefined));
-    expect(await quorum.clock.until(b.client.views.forceRelease(name))).toBe(false);
+    expect(await quorum.clock.until(b.operators.views.forceRelease(name))).toBe(false);
   });
 });
 
@@ -190,7 +190,7 @@ describe('the merged view of single nodes', () => {
     const client = await quorum.join();
     await ask(client, 0, first);
     const names: string[] = [];
-    for await (const each of client.client.views.list()) names.push(each);
+    for await (const each of client.operators.views.list()) names.push(each);
     expect(names).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
+import { Operators } from '../../../lib/operators/operators.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import type { LockHandle } from '../../../lib/core/lock-handle.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
@@ -54,6 +55,7 @@ export class QuorumClient {
   readonly log = new KeptLog();
   readonly backend: QuorumBackend;
   readonly client: LockClient;
+  readonly operators: Operators;
 
   constructor(
     readonly nodes: readonly FaultyNode[],
@@ -62,6 +64,7 @@ export class QuorumClient {
     this.backend = new QuorumBackend({ nodes, log: this.log, random: () => 0.5, ...options });
     const settings = { defaults: lockDefaults, maxWaiters: 1000 };
     this.client = new LockClient(this.backend, settings, this.log);
+    this.operators = new Operators(this.client);
   }
 
   acquire(name: string, options: LockOptions = {}): Promise<LockHandle> {

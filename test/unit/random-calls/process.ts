@@ -58,11 +58,7 @@ export class Process {
       nodes.length === 1 ? nodes[0]! : new QuorumBackend({ nodes, log, random: () => this.world.random() });
     const settings = { defaults: lockDefaults, maxWaiters: 25 };
     this.client = new LockClient(backend, settings, log, this.clock);
-    this.connection = new LockConnection(
-      this.client,
-      { name: `process ${number}`, strict: false, shutdownTimeout },
-      log,
-    );
+    this.connection = new LockConnection(this.client, { name: `process ${number}`, strict: false, shutdownTimeout });
     this.clock.timer(opensAt, () => void this.connection.open().catch(() => undefined));
   }
 

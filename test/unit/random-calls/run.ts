@@ -296,7 +296,7 @@ export class Run implements World {
         this.free?.lost(fault.name);
         return this.holdings.forget(fault.name);
       case 'forceRelease':
-        return this.holdings.revoke(fault.name, this.processes[0]!.client.views.forceRelease(fault.name));
+        return this.holdings.revoke(fault.name, this.processes[0]!.connection.operators.views.forceRelease(fault.name));
       case 'restart empty':
         for (const name of names) this.holdings.forget(name);
         this.free?.restarted();

@@ -18,7 +18,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../../core/lock-backend.js';
-import type { LockFinding } from '../../../core/lock-finding.js';
+import type { LockFinding } from '../../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../../core/lock-log.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
 import { transientPause } from '../redis-backend.js';

@@ -16,7 +16,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../../core/lock-backend.js';
-import type { LockFinding, LockFindingCode } from '../../../core/lock-finding.js';
+import type { LockFinding, LockFindingCode } from '../../../diagnostics/lock-finding.js';
 import type { ClusterBackend } from '../cluster/cluster-backend.js';
 import { RedisBackend, type RedisBackendOptions, type RedisDialect } from '../redis-backend.js';
 import { Courtesy } from './courtesy.js';

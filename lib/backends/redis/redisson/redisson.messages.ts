@@ -1,5 +1,5 @@
-import { printable } from '../../../core/describe.js';
-import type { LockFinding } from '../../../core/lock-finding.js';
+import { printable } from '../../../errors/describe.js';
+import type { LockFinding } from '../../../diagnostics/lock-finding.js';
 import { LockConfigurationError, LockKindMismatchError } from '../../../errors/lock-errors.js';
 
 /** Locks in Redisson's format (option `redisson`). */

@@ -1,7 +1,7 @@
 import type { LockHolder, LockLostReason } from '../errors/lock-errors.js';
-import type { LockKind } from './lock-backend.js';
+import type { LockKind } from '../core/lock-backend.js';
 import type { LockHealthReason } from './health.js';
-import type { LockFinding } from './lock-finding.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
 
 /** The first of many, and how many more there are. */
 export interface Listed<T> {

@@ -1,4 +1,4 @@
-import { setImmediate } from '../diagnostics/platform.js';
+import { setImmediate } from './platform.js';
 
 /** Milliseconds of work after which other work gets a turn. */
 const turn = 2;

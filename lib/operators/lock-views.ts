@@ -1,20 +1,19 @@
-import { channels } from '../diagnostics/channels.js';
-import { partyOf, describeProcess } from './claim-id.js';
-import { printable } from './describe.js';
-import type { Hold } from './hold.js';
-import type { LockBackend, LockSnapshot } from './lock-backend.js';
+import { channels, type LockChannels } from '../diagnostics/channels.js';
+import { partyOf, describeProcess } from '../core/claim-id.js';
+import { printable } from '../errors/describe.js';
+import type { LockSnapshot } from '../core/lock-backend.js';
+import type { LockClient } from '../core/lock-client.js';
 import {
   type ForceReleaseOptions,
   type LockHolderInfo,
   type LockInfo,
   type LockListOptions,
   lockInfoOf,
-} from './lock-info.js';
-import type { LockLog } from './lock-log.js';
-import { assertLockName } from './lock-key.js';
-import { labelOf } from './name-kind.js';
-import { readOptions, textOf, wholeNumber } from './options.js';
-import { viewLines, viewRefusals as refusals } from './views.messages.js';
+} from '../core/lock-info.js';
+import { assertLockName } from '../core/lock-key.js';
+import { labelOf } from '../diagnostics/name-kind.js';
+import { readOptions, textOf, wholeNumber } from '../core/options.js';
+import { operatorLines, viewRefusals as refusals } from './operators.messages.js';
 
 /** Most waiters in one reply. */
 const mostWaiters = 1000;
@@ -38,27 +37,22 @@ export function readForceRelease(options: ForceReleaseOptions = {}): ForceReleas
   };
 }
 
-/** What it needs from its client. */
-export interface ViewsHost {
-  readonly backend: LockBackend;
-  readonly log: LockLog;
-  /** The name of the connection, for subscribers. */
-  readonly connection: string;
-  /** Its id, with which all its claims begin. */
-  readonly id: string;
-  /** The holds of this process. */
-  readonly holds: Iterable<Hold>;
-}
-
 /** A holder, and its claim, which gives access to the lock: for this library only. */
 export interface SeenHolder {
   readonly claim: string;
   readonly holder: LockHolderInfo;
 }
 
+/** A message of the channel. */
+export type ForceRelease = LockChannels['nestjs-redis-lock:force-released'];
+
 /** What operators do with locks: see their holders, and take them away. It acquires and releases no locks of its own. */
 export class LockViews {
-  constructor(private readonly host: ViewsHost) {}
+  /** @param released a lock was released by force here */
+  constructor(
+    private readonly client: LockClient,
+    private readonly released?: (message: ForceRelease) => void,
+  ) {}
 
   async inspect(name: string): Promise<LockInfo> {
     return this.infoOf(name, await this.look('inspect', name, mostWaiters));
@@ -85,7 +79,7 @@ export class LockViews {
     name: string,
     { fencingToken, client, reason, actor }: ForceReleaseOptions = {},
   ): Promise<boolean> {
-    const { backend, id, log } = this.host;
+    const { backend, id, log, observation } = this.client;
     const snapshot = await this.look('forceRelease', name, 0);
     const { holders } = snapshot;
     if (holders.length === 0) return false;
@@ -103,27 +97,27 @@ export class LockViews {
     if (named.length === 0) return false;
     const deprived = new Set(await backend.revoke(name, named));
     if (deprived.size === 0) return false;
-    for (const hold of this.host.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
+    for (const hold of this.client.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
     const lost = infos.filter((_, index) => deprived.has(holders[index]!.id));
     const holdersOf = lost.map(
       (holder) => describeProcess(holder) + (holder.heldFor === undefined ? '' : ` for ${holder.heldFor} ms`),
     );
-    log.warn(viewLines.forceReleased(name, releaserOf(id, actor), holdersOf.join('; '), reason));
-    if (channels.forceReleased.hasSubscribers) {
-      const by = partyOf(id);
-      channels.forceReleased.publish({
-        key: name,
-        template: labelOf(name),
-        connection: this.host.connection,
-        kind: snapshot.kind!,
-        method: undefined,
-        label: undefined,
-        by: { client: by.client, host: by.host, pid: by.pid },
-        actor,
-        reason,
-        holders: lost,
-      });
-    }
+    log.warn(operatorLines.forceReleased(name, releaserOf(id, actor), holdersOf.join('; '), reason));
+    const by = partyOf(id);
+    const message: ForceRelease = {
+      key: name,
+      template: labelOf(name),
+      connection: observation.connection,
+      kind: snapshot.kind!,
+      method: undefined,
+      label: undefined,
+      by: { client: by.client, host: by.host, pid: by.pid },
+      actor,
+      reason,
+      holders: lost,
+    };
+    this.released?.(message);
+    channels.forceReleased.publish(message);
     return true;
   }
 
@@ -131,7 +125,7 @@ export class LockViews {
   list(options: LockListOptions = {}): AsyncIterable<string> {
     const { startsWith = '' } = readOptions('options', options, ['startsWith']);
     if (typeof startsWith !== 'string') throw refusals.noStart(startsWith);
-    const { backend } = this.host;
+    const { backend } = this.client;
     if (!backend.list) throw refusals.notProvided('list');
     return eachOnce(backend.list(startsWith));
   }
@@ -141,7 +135,7 @@ export class LockViews {
    * @param most names; @param steps over the keys
    */
   async firstNames(startsWith: string, most: number, steps: number): Promise<{ names: string[]; isWhole: boolean }> {
-    const { backend } = this.host;
+    const { backend } = this.client;
     if (!backend.list) throw refusals.notProvided('list');
     const names = new Set<string>();
     let done = 0;
@@ -154,7 +148,7 @@ export class LockViews {
 
   private async look(call: string, name: string, waiters: number): Promise<LockSnapshot> {
     assertLockName(name);
-    const { backend } = this.host;
+    const { backend } = this.client;
     if (!backend.inspect) throw refusals.notProvided(call);
     return backend.inspect(name, waiters);
   }
@@ -170,7 +164,7 @@ export class LockViews {
   /** The backend knows which claim holds. This process knows which of its callers has the lock now. */
   private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
     if (holder.foreign) return holder;
-    for (const hold of this.host.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
+    for (const hold of this.client.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
     return holder;
   }
 }

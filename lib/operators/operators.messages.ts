@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-errors.js';
-import { describe, printable } from './describe.js';
+import { describe, printable } from '../errors/describe.js';
 
 /** Looking at locks: `inspect`, `forceRelease`, `list`, `waitUntilFree`. */
 export const viewRefusals = {
@@ -20,15 +20,16 @@ export const viewRefusals = {
     ),
 } as const;
 
-/** Log lines about what operators see of the fleet. */
-export const activityLines = {
+/** Log lines about what operators see, and do. */
+export const operatorLines = {
   /** Warning, once: the locks of this process work, and the console does not show what its callers wait for. */
   refused: (connection: string, reason: string) =>
     `Lock connection '${connection}': operators do not see the activity of this process: ${reason}`,
-} as const;
 
-/** Log lines about the acts of an operator. */
-export const viewLines = {
+  /** Warning, once until locks are available again. `reason` is the error with which calls reject. */
+  ill: (connection: string, reason: string) =>
+    `Lock connection '${connection}': the health check gets no lock: ${reason}`,
+
   /** Warning, in the process that called `forceRelease`; a holder that still works logs its loss by itself. */
   forceReleased: (key: string, by: string, holders: string, reason?: string) =>
     `Lock ${printable(key)} was released by force, by ${by}. It was held by ${holders}.` +

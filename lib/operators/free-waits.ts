@@ -1,21 +1,16 @@
-import type { Clock } from './clock.js';
-import { isReachable, type LockBackend } from './lock-backend.js';
-import type { LockHolderInfo } from './lock-info.js';
-import { onAbort } from './on-abort.js';
-import { refusals } from './refusals.js';
-import { inRoot } from './root-context.js';
+import { isReachable } from '../core/lock-backend.js';
+import type { LockClient } from '../core/lock-client.js';
+import type { LockHolderInfo } from '../core/lock-info.js';
+import { onAbort } from '../core/on-abort.js';
+import type { ResolvedLockOptions } from '../core/options.js';
+import { refusals } from '../core/refusals.js';
+import { inRoot } from '../core/root-context.js';
+import type { LockViews } from './lock-views.js';
+import { viewRefusals } from './operators.messages.js';
 
 /** Pause (ms) between two looks at a lock: doubled after each of them, and short again for a new caller. */
 const shortestPause = 50;
 const longestPause = 1_000;
-
-/** What it needs from its client. */
-export interface FreeWaitsHost {
-  readonly clock: Clock;
-  readonly backend: LockBackend;
-  /** Rejects with the backend's errors. */
-  holdersOf(name: string): Promise<readonly LockHolderInfo[]>;
-}
 
 interface FreeCaller {
   /** True when it takes the first answer. */
@@ -31,10 +26,16 @@ interface FreeCaller {
 export class FreeWaits {
   private readonly watches = new Map<string, FreeWatch>();
 
-  constructor(private readonly host: FreeWaitsHost) {}
+  constructor(
+    private readonly client: LockClient,
+    private readonly views: LockViews,
+  ) {}
 
   /** Resolves when no caller holds the lock. Rejects with a LockError, or with the reason of the signal. */
-  wait(name: string, wait: number, signal: AbortSignal | undefined): Promise<void> {
+  async wait(name: string, { wait, signal }: Pick<ResolvedLockOptions, 'wait' | 'signal'>): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.client.current(name)) throw viewRefusals.waitsForItself(name);
+    this.client.assertOpen(name);
     return new Promise((resolve, reject) => {
       const watch = this.watchOf(name);
       let stopTimer: (() => void) | undefined;
@@ -54,7 +55,7 @@ export class FreeWaits {
       const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait, answers) });
       // The abort, and the other callers, may belong to other requests.
       inRoot(() => {
-        if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.host.clock.timer(wait, tooLate);
+        if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.client.clock.timer(wait, tooLate);
         watch.join(caller);
       });
     });
@@ -66,7 +67,8 @@ export class FreeWaits {
 
   private watchOf(name: string): FreeWatch {
     let watch = this.watches.get(name);
-    if (!watch) this.watches.set(name, (watch = new FreeWatch(name, this.host, () => this.watches.delete(name))));
+    if (!watch)
+      this.watches.set(name, (watch = new FreeWatch(name, this.client, this.views, () => this.watches.delete(name))));
     return watch;
   }
 }
@@ -85,7 +87,8 @@ class FreeWatch {
 
   constructor(
     private readonly name: string,
-    private readonly host: FreeWaitsHost,
+    private readonly client: LockClient,
+    private readonly views: LockViews,
     private readonly ended: () => void,
   ) {}
 
@@ -104,7 +107,7 @@ class FreeWatch {
 
   /** @param before the answers when the caller came */
   waitedTooLong(wait: number, before: number): Error {
-    const { clock, backend } = this.host;
+    const { clock, backend } = this.client;
     const isOverdue = clock.now() - this.askedAt! >= backend.commandTimeout;
     if (this.answers === before && (isOverdue || !isReachable(backend)))
       return refusals.silence(this.name, 'wait', wait);
@@ -118,10 +121,10 @@ class FreeWatch {
 
   private async look(): Promise<void> {
     this.stopTimer?.();
-    this.askedAt = this.host.clock.now();
+    this.askedAt = this.client.clock.now();
     const asking = [...this.callers];
     try {
-      this.holders = await this.host.holdersOf(this.name);
+      this.holders = await this.views.holdersOf(this.name);
       this.answers++;
       for (const caller of asking) {
         if (this.holders.length === 0) caller.end();
@@ -135,6 +138,6 @@ class FreeWatch {
     if ([...this.callers].some((caller) => !asking.includes(caller))) return void this.look();
     const pause = Math.min(this.pause, (this.rest ?? 0) + 1);
     this.pause = Math.min(this.pause * 2, longestPause);
-    this.stopTimer = this.host.clock.timer(pause, () => void this.look());
+    this.stopTimer = this.client.clock.timer(pause, () => void this.look());
   }
 }

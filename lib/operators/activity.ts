@@ -1,4 +1,8 @@
-import { channels, type LockChannels } from '../diagnostics/channels.js';
+import { partyOf } from '../core/claim-id.js';
+import type { Hold } from '../core/hold.js';
+import type { LockClient } from '../core/lock-client.js';
+import type { LockFinding } from '../diagnostics/lock-finding.js';
+import { Turns } from '../diagnostics/turns.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import {
   brief,
@@ -9,20 +13,11 @@ import {
   type ProcessActivity,
   shortened,
 } from './activity-record.js';
-import { partyOf } from './claim-id.js';
-import type { Clock } from './clock.js';
-import type { Hold } from './hold.js';
 import type { LockHealthReason } from './health.js';
 import { HotNames } from './hot-names.js';
-import { LiveLocks, type LiveWaits } from './live-locks.js';
-import type { LocalQueue } from './local-queue.js';
-import type { LockBackend } from './lock-backend.js';
-import type { LockFinding } from './lock-finding.js';
-import type { LockHandle } from './lock-handle.js';
-import type { LockLog } from './lock-log.js';
-import type { Observation } from './observation.js';
-import { Turns } from './turns.js';
-import { activityLines, viewRefusals } from './views.messages.js';
+import type { LiveLocks, LiveWaits } from './live-locks.js';
+import type { ForceRelease } from './lock-views.js';
+import { operatorLines, viewRefusals } from './operators.messages.js';
 
 /** Milliseconds between two samples, and between two reports of a process whose callers wait. */
 const samplePause = 1_000;
@@ -43,24 +38,6 @@ const most = 10;
 /** Names that follow in short. */
 const mostFurther = 100;
 
-/** What it needs from its client. */
-export interface ActivityHost {
-  readonly backend: LockBackend;
-  readonly clock: Clock;
-  readonly log: LockLog;
-  readonly observation: Observation;
-  /** The id of the client. */
-  readonly id: string;
-  readonly connection: string;
-  counts(): { readonly held: number; readonly waiting: number };
-  holds(): Iterable<Hold>;
-  queues(): Iterable<LocalQueue>;
-  /** What is wrong with its connection. */
-  problems(): readonly LockHealthReason[];
-  /** True for a lock of this client. */
-  isOwn(handle: LockHandle): boolean;
-}
-
 /** What the processes of a fleet tell. */
 export interface FleetActivity {
   /** How many processes have something to tell. */
@@ -78,7 +55,6 @@ const noWaits: LiveWaits = { contended: { first: [], more: 0 }, callers: new Map
  * live state now and then. Taking and releasing a lock does not know of it.
  */
 export class Activity {
-  readonly live: LiveLocks;
   private readonly hot = new HotNames();
   private incidents: Array<Omit<LockIncident, 'ago'> & { readonly at: number }> = [];
   private findings: LockFinding[] = [];
@@ -90,20 +66,17 @@ export class Activity {
   private stopTimer: (() => void) | undefined;
   private isStopped = false;
 
-  /** Hidden: loggers reach this object from a connection, and its host has the id of the client. */
-  readonly #host: ActivityHost;
+  /** Hidden: loggers reach this object from a connection, and the client has its id. */
+  readonly #client: LockClient;
 
-  constructor(host: ActivityHost) {
-    this.#host = host;
-    const { clock, observation } = host;
-    this.live = new LiveLocks({
-      observation,
-      now: () => clock.now(),
-      holds: () => host.holds(),
-      queues: () => host.queues(),
-      isOwn: (handle) => host.isOwn(handle),
-    });
-    this.sampledAt = clock.now();
+  /** @param problems what is wrong with its connection */
+  constructor(
+    client: LockClient,
+    readonly live: LiveLocks,
+    private readonly problems: () => readonly LockHealthReason[],
+  ) {
+    this.#client = client;
+    this.sampledAt = client.clock.now();
   }
 
   /** True while it tells other processes. */
@@ -113,19 +86,22 @@ export class Activity {
 
   /** Samples and reports from now on, until `stop`. */
   start(): void {
-    channels.forceReleased.subscribe(this.onForceRelease);
     this.arm(samplePause);
   }
 
   stop(): void {
     this.isStopped = true;
     this.stopTimer?.();
-    channels.forceReleased.unsubscribe(this.onForceRelease);
   }
 
   lost({ name: key, fencingToken, lost, options }: Hold): void {
-    const { template: name, method, label } = this.#host.observation.subjectOf(key, options);
+    const { template: name, method, label } = this.#client.observation.subjectOf(key, options);
     this.remember({ type: 'lost', at: this.now, key, name, fencingToken, lost: lost!.reason, method, label });
+  }
+
+  forced({ key, template: name, holders: [holder], actor, reason }: ForceRelease): void {
+    const { method, label, fencingToken } = holder!;
+    this.remember({ type: 'forced', at: this.now, key, name, fencingToken, method, label, actor, reason });
   }
 
   found(finding: LockFinding): void {
@@ -135,16 +111,15 @@ export class Activity {
 
   /** What this process would tell now. */
   async own(): Promise<ProcessActivity> {
-    const host = this.#host;
     const waits = await this.sample();
-    const { client, host: name, pid } = partyOf(host.id);
+    const { client, host: name, pid } = partyOf(this.#client.id);
     const now = this.now;
     this.incidents = this.incidents.filter(({ at }) => now - at < incidentMemory);
     return {
       client,
       host: name,
       pid,
-      held: host.counts().held,
+      held: this.#client.counts.held,
       waiting: [...waits.callers.values()].reduce((sum, callers) => sum + callers, 0),
       contended: shortened(waits.contended, most),
       further: waits.contended.first.slice(most).map(brief),
@@ -152,13 +127,13 @@ export class Activity {
       hot: this.hot.listed(now),
       incidents: whole(this.incidents.map(({ at, ...incident }) => ({ ...incident, ago: Math.floor(now - at) }))),
       findings: whole(this.findings),
-      problems: host.problems(),
+      problems: this.problems(),
     };
   }
 
   /** @param processes how many at most, those with the longest waits; @param turns counts the work, without the wait for an answer */
   async fleet(processes: number, turns = new Turns()): Promise<FleetActivity> {
-    const { backend } = this.#host;
+    const { backend } = this.#client;
     if (!backend.reports) throw viewRefusals.notProvided('The activity of the fleet');
     turns.interrupt();
     const { total, reports } = await backend.reports(processes).finally(() => turns.resume());
@@ -172,33 +147,33 @@ export class Activity {
   }
 
   private get now(): number {
-    return this.#host.clock.now();
+    return this.#client.clock.now();
   }
 
   /** In no request's async context. Never rejects. */
   private async turn(): Promise<void> {
     const begin = this.now;
-    if (this.#host.counts().waiting > 0 || this.waits !== noWaits) await this.sample();
+    if (this.#client.counts.waiting > 0 || this.waits !== noWaits) await this.sample();
     const took = this.now - begin;
     if (!this.isStopped && this.now - this.reportedAt >= reportPause) await this.report();
     this.arm(Math.max(samplePause, took / share));
   }
 
   private arm(pause: number): void {
-    if (!this.isStopped) this.stopTimer = this.#host.clock.timer(pause, () => void this.turn(), true);
+    if (!this.isStopped) this.stopTimer = this.#client.clock.timer(pause, () => void this.turn(), true);
   }
 
   private async sample(): Promise<LiveWaits> {
     const now = this.now;
-    this.waits = this.#host.counts().waiting > 0 ? await this.live.waits(most + mostFurther) : noWaits;
+    this.waits = this.#client.counts.waiting > 0 ? await this.live.waits(most + mostFurther) : noWaits;
     this.hot.add(now, this.waits.callers, Math.max(0, Math.min(now - this.sampledAt, reportPause)));
     this.sampledAt = now;
     return this.waits;
   }
 
   private async report(): Promise<void> {
-    const { backend, log, connection } = this.#host;
-    const { held, waiting: callers } = this.#host.counts();
+    const { backend, log, observation } = this.#client;
+    const { held, waiting: callers } = this.#client.counts;
     const isSilent = held + callers + this.incidents.length + this.findings.length === 0;
     if (!backend.report || (isSilent && this.hot.isEmpty && this.reported === undefined)) return;
     const activity = await this.own();
@@ -221,7 +196,7 @@ export class Activity {
     } catch (error) {
       // Locks go on. An outage is reported elsewhere.
       if (!(error instanceof LockConfigurationError)) return;
-      log.warn(activityLines.refused(connection, error.message));
+      log.warn(operatorLines.refused(observation.connection, error.message));
       this.stop();
     }
   }
@@ -229,18 +204,7 @@ export class Activity {
   private remember(incident: (typeof this.incidents)[number]): void {
     this.incidents = [incident, ...this.incidents].slice(0, mostIncidents);
   }
-
-  private readonly onForceRelease = (message: unknown): void => {
-    const { by, key, template: name, holders, actor, reason } = message as ForceReleased;
-    // Of this client: others in the process tell of theirs.
-    if (by.client !== partyOf(this.#host.id).client) return;
-    const [holder] = holders;
-    const { method, label, fencingToken } = holder ?? { method: undefined, label: undefined, fencingToken: undefined };
-    this.remember({ type: 'forced', at: this.now, key, name, fencingToken, method, label, actor, reason });
-  };
 }
-
-type ForceReleased = LockChannels['nestjs-redis-lock:force-released'];
 
 const whole = <T>(first: readonly T[]): Listed<T> => ({ first, more: 0 });
 
