@@ -34,7 +34,7 @@ describe('a fleet of four processes with a report that one of them makes', () =>
     fleet = [];
     // One after another: the first one makes the tables.
     for (let count = 0; count < 4; count++) fleet.push(await startOne());
-  }, 60_000);
+  }, 240_000);
 
   afterEach(async () => {
     await Promise.all(fleet.map((one) => one[Symbol.asyncDispose]()));

@@ -214,7 +214,7 @@ inBrowser('the sale as a page, in a browser', (newPage) => {
     const sums = `[...document.querySelectorAll('.sale')].map((sale) => ['orders', 'refused', 'failed']
       .reduce((sum, part) => sum + Number(sale.querySelector('[data-part=' + part + ']').textContent), 0))`;
     // The number of orders is read now and then.
-    await page.waitForFunction(`${sums}.every((sum) => sum === ${came})`, undefined, { timeout: 20_000 });
+    await page.waitForFunction(`${sums}.every((sum) => sum === ${came})`, undefined, { timeout: 60_000 });
     await page.getByLabel('Brisk').check();
     await page.locator('input[value=brisk]:checked').waitFor();
   }, 180_000);

@@ -8,6 +8,8 @@ import { expectNoLeftovers } from './support/leftovers.js';
 import { Locker } from './support/locker.js';
 
 const lease = { lease: 2_000, renew: false, wait: 300 };
+/** Before the fault: on a busy machine the link comes up late. */
+const early = { ...lease, wait: 20_000 };
 
 const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   [
@@ -42,7 +44,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'a wait for nothing',
     async ({ connection, locker, other, name }) => {
       await connection.open();
-      await other.acquire(name, lease);
+      await other.acquire(name, early);
       return async () => assertSound(await locker.acquire(name, lease));
     },
   ],
@@ -50,7 +52,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'a wait for a hand-off',
     async ({ connection, locker, other, name }) => {
       await connection.open();
-      const held = await other.acquire(name, lease);
+      const held = await other.acquire(name, early);
       return async () => {
         const lock = locker.acquire(name, { ...lease, wait: 1_000 });
         await pause(100);
@@ -63,7 +65,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'renew',
     async ({ connection, locker, name }) => {
       await connection.open();
-      const lock = await locker.acquire(name, lease);
+      const lock = await locker.acquire(name, early);
       return async () => {
         await lock.renew().finally(() => assertSound(lock));
       };
@@ -73,7 +75,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'release',
     async ({ connection, locker, name }) => {
       await connection.open();
-      const lock = await locker.acquire(name, lease);
+      const lock = await locker.acquire(name, early);
       return () => lock.release();
     },
   ],
@@ -81,7 +83,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'export and adopt',
     async ({ connection, locker, name }) => {
       await connection.open();
-      const lock = await locker.acquire(name, lease);
+      const lock = await locker.acquire(name, early);
       return async () => {
         const ticket = await lock.export();
         const { client } = locker;
@@ -100,7 +102,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'forceRelease',
     async ({ connection, locker, other, name }) => {
       await connection.open();
-      await other.acquire(name, lease);
+      await other.acquire(name, early);
       return () => locker.operators.views.forceRelease(name);
     },
   ],
@@ -117,7 +119,7 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
     'close with a lock in hand',
     async ({ connection, locker, name }) => {
       await connection.open();
-      await locker.acquire(name, lease);
+      await locker.acquire(name, early);
       return () => connection.beforeApplicationShutdown();
     },
   ],

@@ -57,8 +57,8 @@ const next = (): CliProcess => run(['--', 'sh', '-c', `echo next >> ${file}`]);
 const bash = (script: string): string[] => ['--', 'bash', '-c', script];
 /** The program believes that it runs on macOS, which does not tell the session of a process. */
 const onMacOs = `--import=data:text/javascript,Object.defineProperty(process,'platform',{value:'darwin'})`;
-const long = ['--lease', '4s', '--grace', '1900ms'];
-const short = ['--lease', '2s', '--grace', '900ms'];
+/** A fifth of `grace` is left for SIGKILL: on a busy machine that has to be enough. */
+const terms = ['--lease', '6s', '--grace', '2900ms'];
 
 /** The next holder waits, the first one has ended, and no line of its command stands behind that of the next one. */
 async function expectOneAtATime(first: CliProcess, end: () => unknown, code: number): Promise<void> {
@@ -84,7 +84,7 @@ describe('the command of run is dead before the lock is another holder’s, also
   ])('when the lock cannot be kept: %s', async (_what, script) => {
     const worker = stubborn('worker');
     await using proxy = await TcpProxy.to(server.port);
-    await using first = run([...short, ...bash(script(worker))], { redis: proxy.url });
+    await using first = run([...terms, ...bash(script(worker))], { redis: proxy.url });
     await recorded((lines) => lines.includes('worker'));
     await expectOneAtATime(first, () => proxy.close(), 76);
   });
@@ -97,7 +97,7 @@ describe('the command of run is dead before the lock is another holder’s, also
     const fields = `s/^([0-9]+) .*\\) (\\S) ([0-9]+) ([0-9]+) ([^ ]+ ){16}([0-9]+) .*/\\1 \\3 \\4 \\2 \\6/`;
     const ps = `#!/bin/sh\ncat /proc/[0-9]*/stat 2> /dev/null | sed -E '${fields}'\n`;
     writeFileSync(join(directory, 'ps'), ps, { mode: 0o755 });
-    await using first = run([...long, ...bash(`timeout 60 ${worker}; true`)], options);
+    await using first = run([...terms, ...bash(`timeout 60 ${worker}; true`)], options);
     await recorded((lines) => lines.includes('worker'));
     await expectOneAtATime(first, () => proxy.close(), 76);
   });

@@ -24,8 +24,8 @@ export function inBrowser(
   title: string,
   tests: (newPage: (options?: BrowserContextOptions) => Promise<Page>) => void,
 ): void {
-  // Each step waits for what it needs, for up to 30 s. A browser beside JVMs and other browsers takes long for some of them.
-  jest.setTimeout(60_000);
+  // Each step waits for what it needs, for up to a minute. A browser beside JVMs and other browsers takes long for some of them.
+  jest.setTimeout(120_000);
   if (chromiumPath === undefined) console.warn(`SKIPPED: ${title} (Debian package chromium)`);
   (chromiumPath === undefined ? describe.skip : describe)(title, () => {
     let browser: Browser;
@@ -42,6 +42,7 @@ export function inBrowser(
     tests(async (options) => {
       // Scripts of the test, such as axe, are not the page's.
       const context = await browser.newContext({ bypassCSP: true, ...options });
+      context.setDefaultTimeout(60_000);
       const page = await context.newPage();
       page.on('pageerror', ({ message }) => complaints.push(message));
       page.on('console', (message) => {

@@ -9,7 +9,7 @@ import { Locker, uniqueName } from './locker.js';
 /** Short, so that hundreds of broken links take seconds. */
 const commandTimeout = 400;
 /** Milliseconds within which everything settles, many times more than needed. A link that is never given up takes forever. */
-const patience = 8_000;
+const patience = 20_000;
 const fates: readonly Fate[] = ['silence', 'silence behind it'];
 /** Links that are broken at the same time. */
 const lanes = 12;
