@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { clusterKeySpace } from '../../lib/backends/redis/cluster/cluster-keys.js';
+import { clusterKeySpace } from '../support/backends.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { forkWorker } from '../support/worker.js';

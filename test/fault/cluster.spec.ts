@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { clusterKeySpace } from '../../lib/backends/redis/cluster/cluster-keys.js';
-import { slotCount, tagOf } from '../../lib/backends/redis/cluster/slots.js';
+import { clusterKeySpace, slotCount, tagOf } from '../support/backends.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';

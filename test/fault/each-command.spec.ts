@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { resolveAdoption, resolveOptions } from '../../lib/core/options.js';
-import { readTicket } from '../../lib/core/ticket.js';
+import { readTicket, resolveAdoption, resolveOptions } from 'nestjs-redis-lock/backend';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { assertSound, meetAtEach, type Operation } from './support/each-command.js';
 import { expectNoLeftovers } from './support/leftovers.js';

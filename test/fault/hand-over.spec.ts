@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { resolveAdoption } from '../../lib/core/options.js';
-import { readTicket } from '../../lib/core/ticket.js';
+import { readTicket, resolveAdoption } from 'nestjs-redis-lock/backend';
 import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from './support/conditions.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Leadership } from '../../lib/leader/leadership.js';
+import type { Leadership } from 'nestjs-redis-lock/backend';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { until } from './support/conditions.js';
 import { GuardedResource } from './support/guarded-resource.js';

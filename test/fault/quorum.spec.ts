@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LockHandle } from '../../lib/core/lock-handle.js';
-import type { QuorumNotReachedError } from '../../lib/errors/lock-errors.js';
+import { LockHandle, type QuorumNotReachedError } from '../support/backends.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';

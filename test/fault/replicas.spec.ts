@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { resolveAdoption, resolveOptions } from '../../lib/core/options.js';
-import { readTicket } from '../../lib/core/ticket.js';
+import { readTicket, resolveAdoption, resolveOptions } from 'nestjs-redis-lock/backend';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { Outcome, rejection, until } from './support/conditions.js';
 import { expectNoLeftovers } from './support/leftovers.js';

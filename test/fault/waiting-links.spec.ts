@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockHandle } from '../../lib/core/lock-handle.js';
+import { LockHandle } from '../support/backends.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Outcome, rejection, until } from './support/conditions.js';

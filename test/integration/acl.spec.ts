@@ -1,12 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
-import { RedisBackend } from '../../lib/backends/redis/index.js';
-import { keySpace } from '../../lib/backends/redis/keys.js';
-import { LockClient } from '../../lib/core/lock-client.js';
-import { type LockOptions, lockDefaults, resolveOptions } from '../../lib/core/options.js';
-import { LockViews } from '../../lib/operators/lock-views.js';
-import { Operators } from '../../lib/operators/operators.js';
+import { LockClient, lockDefaults, type LockOptions, Operators, resolveOptions } from 'nestjs-redis-lock/backend';
+import { keySpace, RedisBackend } from '../support/backends.js';
 import { documentedRules } from '../support/documented-acl.js';
 import { until } from './engine/engine.js';
 import { KeptLog } from '../../conformance/kept-log.js';
@@ -89,8 +85,9 @@ async function operate({ client }: Scene): Promise<void> {
   await Promise.all([holder.start(), next.start(), operator.start()]);
   const lock = await holder.acquire('acl', options());
   const waiting = next.acquire('acl', options());
-  while ((await new LockViews(operator).inspect('acl')).waiters.length === 0);
-  expect(await new LockViews(operator).forceRelease('acl')).toBe(true);
+  const { views } = new Operators(operator);
+  while ((await views.inspect('acl')).waiters.length === 0);
+  expect(await views.forceRelease('acl')).toBe(true);
   await (await waiting).release();
   await lock.release();
   // The activity of the fleet: kept, read, and taken back.
@@ -102,7 +99,7 @@ async function operate({ client }: Scene): Promise<void> {
 
 const listed = async (client: LockClient): Promise<string[]> => {
   const names: string[] = [];
-  for await (const name of new LockViews(client).list()) names.push(name);
+  for await (const name of new Operators(client).views.list()) names.push(name);
   return names;
 };
 

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import { LockConnection } from '../../../lib/connection/lock.connection.js';
+import { LockConnection, type LockHandle } from '../../support/backends.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { type Fate, RespTap } from '../../support/resp-tap.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';

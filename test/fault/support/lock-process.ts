@@ -1,4 +1,4 @@
-import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
+import type { AdoptOptions, LockOptions } from 'nestjs-redis-lock/backend';
 import { forkWorker, type Worker } from '../../support/worker.js';
 
 export interface LockState {

@@ -1,10 +1,18 @@
-import type { Operators } from '../../../lib/operators/operators.js';
+import {
+  LockClient,
+  lockDefaults,
+  type LockHandle,
+  type LockOptions,
+  type Operators,
+  resolveOptions,
+} from 'nestjs-redis-lock/backend';
+import {
+  ClusterBackend,
+  RedisBackend,
+  type RedisBackendOptions,
+  type RedisClusterOptions,
+} from '../../support/backends.js';
 import { Around } from '../../../conformance/client-bench.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
-import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
-import { RedisBackend, type RedisBackendOptions, type RedisClusterOptions } from '../../../lib/backends/redis/index.js';
 
 /** The tests run twice: with local hand-off, and (jest project `fault-strict`) without. */
 const fairness = process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff';

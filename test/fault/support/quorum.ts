@@ -1,10 +1,11 @@
-import { quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
-import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import { Operators } from '../../../lib/operators/operators.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import { LockHandle } from '../../../lib/core/lock-handle.js';
-import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/core/options.js';
+import { LockClient, lockDefaults, type LockOptions, Operators, resolveOptions } from 'nestjs-redis-lock/backend';
+import {
+  LockHandle,
+  QuorumBackend,
+  type QuorumBackendOptions,
+  quorumClaimId,
+  RedisBackend,
+} from '../../support/backends.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { type Holder, ServerView } from './server-view.js';
 

@@ -1,7 +1,6 @@
 import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { keySpace } from '../../../lib/backends/redis/keys.js';
-import { scripts } from '../../../lib/backends/redis/scripts.generated.js';
+import { keySpace, scripts } from '../../support/backends.js';
 import { type MonitoredCommand, MonitorLink } from '../../support/monitor-link.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { until } from './conditions.js';

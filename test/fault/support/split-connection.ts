@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../../../lib/backends/redis/index.js';
+import type { RedisConnection } from '../../support/backends.js';
 
 /** A connection whose commands and subscription use different links, so that a test can break one of them.
  * The backend reads its options once for each: first for the commands, then for the subscription.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { RedisBackend } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { startRedis } from '../../support/redis-server.js';
 
 const key = 'lock:1:activity';

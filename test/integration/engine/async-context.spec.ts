@@ -2,20 +2,26 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
-import { clusterKeySpace } from '../../../lib/backends/redis/cluster/cluster-keys.js';
+import {
+  type Lock,
+  LockClient,
+  lockDefaults,
+  readTicket,
+  resolveAdoption,
+  resolveOptions,
+} from 'nestjs-redis-lock/backend';
+import {
+  ClusterBackend,
+  clusterKeySpace,
+  keySpace,
+  QuorumBackend,
+  RedisBackend,
+  slotOfKey,
+} from '../../support/backends.js';
 import { ClusterNode } from '../../../lib/backends/redis/cluster/cluster-node.js';
-import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
-import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import type { CommandConnection } from '../../../lib/backends/redis/command-connection.js';
-import { keySpace } from '../../../lib/backends/redis/keys.js';
 import { createConnection, endConnection, openConnection } from '../../../lib/backends/redis/redis-connection.js';
 import { ReplicaConfirmation } from '../../../lib/backends/redis/replica-confirmation.js';
-import type { Lock } from '../../../lib/core/lock.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import { lockDefaults, resolveAdoption, resolveOptions } from '../../../lib/core/options.js';
-import { readTicket } from '../../../lib/core/ticket.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { type RedisServer, sharedRedisUrl, startRedis } from '../../support/redis-server.js';

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, type Redis } from 'ioredis';
-import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
-import { clusterKeySpace } from '../../../lib/backends/redis/cluster/cluster-keys.js';
-import { slotCount, tagOf } from '../../../lib/backends/redis/cluster/slots.js';
+import { ClusterBackend, clusterKeySpace, slotCount, tagOf } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { ClusterGroup } from '../../support/cluster-group.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import { exclusive } from '../../../lib/core/lock-backend.js';
-import { lockDefaults } from '../../../lib/core/options.js';
+import { exclusive, lockDefaults } from 'nestjs-redis-lock/backend';
+import { RedisBackend } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, unique } from './engine.js';

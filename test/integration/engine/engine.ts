@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { ClusterBackend, type ClusterBackendOptions } from '../../../lib/backends/redis/cluster/cluster-backend.js';
-import { RedisBackend, type RedisBackendOptions } from '../../../lib/backends/redis/index.js';
-import type { Lock } from '../../../lib/core/lock.js';
-import { Operators } from '../../../lib/operators/operators.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockKey } from '../../../lib/core/lock-key.js';
-import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
+import {
+  type Lock,
+  LockClient,
+  lockDefaults,
+  type LockKey,
+  type LockOptions,
+  Operators,
+  resolveOptions,
+} from 'nestjs-redis-lock/backend';
+import {
+  ClusterBackend,
+  type ClusterBackendOptions,
+  RedisBackend,
+  type RedisBackendOptions,
+} from '../../support/backends.js';
 import { WatchedBackend } from '../../../conformance/watched-backend.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import { exclusive } from '../../../lib/core/lock-backend.js';
+import { exclusive } from 'nestjs-redis-lock/backend';
+import { RedisBackend } from '../../support/backends.js';
 import { Party } from '../../../conformance/party.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { setImmediate as turn } from 'node:timers/promises';
+import { exclusive, type LockDemand } from 'nestjs-redis-lock/backend';
+import { RedisBackend } from '../../support/backends.js';
 import { answerInTime } from '../../../lib/backends/redis/redis-connection.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
 import { certainUntil } from '../../../lib/core/clock.js';
-import { exclusive, type LockDemand } from '../../../lib/core/lock-backend.js';
 import { Party } from '../../../conformance/party.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { deferred } from '../../support/scripted-backend.js';

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Lock } from '../../../lib/core/lock.js';
-import { lockDefaults } from '../../../lib/core/options.js';
-import { readTicket } from '../../../lib/core/ticket.js';
+import { type Lock, lockDefaults, readTicket } from 'nestjs-redis-lock/backend';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { Engine, unique, until } from './engine.js';

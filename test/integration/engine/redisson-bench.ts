@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import type { AcquireReply, AcquireRequest, LockBackend } from '../../../lib/core/lock-backend.js';
+import type { AcquireReply, AcquireRequest, LockBackend } from 'nestjs-redis-lock/backend';
+import type { RedissonBackend } from '../../support/backends.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { channelOf, java, newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 

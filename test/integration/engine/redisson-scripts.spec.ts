@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { RedissonBackend } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { channelOf, java } from '../../support/redisson-backends.js';
 import { hour, RedissonBench } from './redisson-bench.js';

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import { redissonKeySpace } from '../../../lib/backends/redis/redisson/redisson-keys.js';
-import { scripts } from '../../../lib/backends/redis/redisson/scripts.generated.js';
-import type { RenewReply } from '../../../lib/core/lock-backend.js';
+import type { RenewReply } from 'nestjs-redis-lock/backend';
+import { type RedissonBackend, redissonKeySpace, redissonScripts as scripts } from '../../support/backends.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { newRedissonBackend, request, unique } from '../../support/redisson-backends.js';
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import type { RenewRequest } from 'nestjs-redis-lock/backend';
+import { ownChannelOf, type RedissonBackend } from '../../support/backends.js';
 import { Courtesy } from '../../../lib/backends/redis/redisson/courtesy.js';
-import type { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import { ownChannelOf } from '../../../lib/backends/redis/redisson/redisson-keys.js';
-import type { RenewRequest } from '../../../lib/core/lock-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import {
   channelOf,

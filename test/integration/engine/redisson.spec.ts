@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { ownChannelOf, redissonScripts as scripts } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { ownChannelOf } from '../../../lib/backends/redis/redisson/redisson-keys.js';
-import { scripts } from '../../../lib/backends/redis/redisson/scripts.generated.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import {
   channelOf,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import type { AcquireReply, LockDemand } from '../../../lib/core/lock-backend.js';
+import type { AcquireReply, LockDemand } from 'nestjs-redis-lock/backend';
+import { RedisBackend } from '../../support/backends.js';
 import { Party } from '../../../conformance/party.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import type { RedisServer } from '../../support/redis-server.js';

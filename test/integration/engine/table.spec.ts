@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import { exclusive, type ClaimRef, type LockBackend, type LockDemand } from '../../../lib/core/lock-backend.js';
+import { MemoryLockBackend, MemoryLockServer } from 'nestjs-redis-lock/testing';
+import { type ClaimRef, exclusive, type LockBackend, type LockDemand } from 'nestjs-redis-lock/backend';
+import { RedisBackend } from '../../support/backends.js';
 import { Party } from '../../../conformance/party.js';
 import { until } from '../../fault/support/conditions.js';
 import { KeptLog } from '../../../conformance/kept-log.js';

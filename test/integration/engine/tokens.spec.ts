@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient } from 'nestjs-redis-lock/client';
+import { RedisBackend, RedissonBackend } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
-import { RedisBackend } from '../../../lib/backends/redis/index.js';
-import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { startRedis } from '../../support/redis-server.js';
 import { hour, RedissonBench } from './redisson-bench.js';
 

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { keySpace } from '../../../lib/backends/redis/keys.js';
-import type { Lock } from '../../../lib/core/lock.js';
+import type { Lock } from 'nestjs-redis-lock/backend';
+import { keySpace } from '../../support/backends.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { Engine, unique } from './engine.js';
 import { serverOfDescribe } from './server-of-describe.js';
