@@ -1,13 +1,12 @@
 import type { BeforeApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { type Inspect, inspectCustom, Hidden } from '../errors/describe.js';
 import type { BackendCapabilities, LockBackend } from '../core/lock-backend.js';
-import type { CallOptions } from '../core/caller.js';
+import { type CallOptions, type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import type { LockClient } from '../core/lock-client.js';
 import type { LockFinding } from '../diagnostics/lock-finding.js';
 import type { LockKey } from '../core/lock-key.js';
 import type { Lock, LockScope } from '../core/lock.js';
 import type { LockSite } from '../core/lock-site.js';
-import { type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import { refusals } from '../core/refusals.js';
 import { onAbort } from '../core/on-abort.js';
 import { LocalElection } from '../leader/election.js';

@@ -1,5 +1,15 @@
 import { type LockError, LockUnavailableError } from '../errors/lock-errors.js';
-import type { ClaimRef, LockDemand, LockKind } from './lock-backend.js';
+import type { ClaimRef, LockDemand, LockKind, Outlook } from './lock-backend.js';
+
+/** A lock that was granted to a claim. */
+export interface Grant extends Outlook {
+  readonly fencingToken: number;
+  readonly validUntil: number;
+  /** It ends before the lease that its holder wants, unless a renewal comes soon: a pushed grant, or a predecessor's lease. */
+  readonly provisional: boolean;
+  /** True when a message brought it: another process has just released the lock. */
+  readonly pushed: boolean;
+}
 
 /**
  * A claim that asks a backend: one request at a time. A request that failed may still be executed, so a claim that is released in that time

@@ -5,15 +5,7 @@ import type { LinkedListMember } from './linked-list.js';
 import type { FlowNode } from './lock-flow.js';
 import type { LockHandle } from './lock-handle.js';
 import { onAbort } from './on-abort.js';
-import type { ResolvedLockOptions } from './options.js';
-
-/** The options of a call, and what one step of a call for several names adds. */
-export interface CallOptions extends ResolvedLockOptions {
-  /** `Clock.now()` from which `wait` counts. @default now */
-  readonly calledAt?: number;
-  /** With `wait` 0: for how long (ms) the one try may wait for an unavailable backend. @default not at all */
-  readonly tryFor?: number;
-}
+import type { CallOptions } from './options.js';
 
 /** A caller in a local queue. */
 export class Caller implements LinkedListMember<Caller> {

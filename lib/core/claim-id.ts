@@ -1,7 +1,6 @@
 import { processIs, randomText } from '../diagnostics/platform.js';
-import type { LockHolder, LockParty } from '../errors/lock-errors.js';
+import type { LockParty } from '../errors/lock-errors.js';
 import { callerOf } from '../errors/describe.js';
-import type { HolderSnapshot } from './lock-backend.js';
 
 /** Characters of the random part that views and log lines show: the hidden rest (98 bits) cannot be guessed. */
 const shown = 5;
@@ -69,21 +68,6 @@ export function partyOf(claim: string): LockParty {
     label: label === undefined ? undefined : decoded(label),
     trace,
   };
-}
-
-/**
- * A holder as the backend knows it, in whole milliseconds. Without a token it is of another program that shares the locks: then it has its whole
- * field, which operators of that program know.
- */
-export function holderOf(
-  { id, fencingToken, heldFor }: Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>,
-  named: (claim: string) => LockParty = partyOf,
-): LockHolder {
-  if (fencingToken !== undefined)
-    return { ...named(id), fencingToken, heldFor: heldFor === undefined ? undefined : Math.floor(heldFor) };
-  const client = id.replaceAll(/[^\w.$:-]/g, '_').slice(0, 100);
-  const unknown = { host: undefined, pid: undefined, method: undefined, label: undefined };
-  return { client, ...unknown, foreign: true, fencingToken: undefined, heldFor: undefined };
 }
 
 /** The same for a line in the log: `ReportService.build 'import 4711' (web-1, process 4711)`. */

@@ -1,5 +1,5 @@
 import { type LockError, LockUnavailableError } from '../errors/lock-errors.js';
-import { AskingClaim } from './asking-claim.js';
+import { AskingClaim, type Grant } from './asking-claim.js';
 import type { Clock } from './clock.js';
 import type {
   AcquireReply,
@@ -19,15 +19,6 @@ export interface ClaimTerms {
   readonly reserve: number;
   readonly enqueue: boolean;
   readonly giveUpAt: number;
-}
-
-export interface Grant extends Outlook {
-  readonly fencingToken: number;
-  readonly validUntil: number;
-  /** It ends before the lease that its holder wants, unless a renewal comes soon: a pushed grant, or a predecessor's lease. */
-  readonly provisional: boolean;
-  /** True when a message brought it: another process has just released the lock. */
-  readonly pushed: boolean;
 }
 
 /** The owner of a claim: gets its grant, or its refusal. */

@@ -1,4 +1,4 @@
-import type { Grant } from './claim.js';
+import type { Grant } from './asking-claim.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { RenewReply } from './lock-backend.js';

@@ -1,14 +1,13 @@
 import type { LockHoldContext } from '../diagnostics/channels.js';
 import type { LockLostError, LockParty } from '../errors/lock-errors.js';
-import type { Grant } from './claim.js';
+import type { Grant } from './asking-claim.js';
 import { certainUntil, type Clock } from './clock.js';
 import { callerOf } from '../errors/describe.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { type losses, lostError } from './refusals.js';
-import type { WorkerLease } from './renewal-worker.js';
 import { inRoot } from './root-context.js';
-import type { Renewable } from './watchdog.js';
+import type { Renewable, WorkerLease } from './watchdog.js';
 
 /** How much (ms) of a fixed lease may be missing: by the drift of clocks, and a usual round trip. @param rest of what was requested */
 const mostMissing = (rest: number): number => rest / 50 + 10;

@@ -1,9 +1,12 @@
 import type { LockAcquireContext } from '../diagnostics/channels.js';
 import type { LockError, LockHolder } from '../errors/lock-errors.js';
 import { setImmediate } from '../diagnostics/platform.js';
-import { Caller, type CallOptions } from './caller.js';
-import { Claim, type ClaimOwner, type ClaimTerms, type Grant } from './claim.js';
-import { holderOf, partyOf, traceSuffix } from './claim-id.js';
+import { Caller } from './caller.js';
+import type { CallOptions } from './options.js';
+import type { Grant } from './asking-claim.js';
+import { Claim, type ClaimOwner, type ClaimTerms } from './claim.js';
+import { partyOf, traceSuffix } from './claim-id.js';
+import { holderOf } from './lock-info.js';
 import type { Clock } from './clock.js';
 import { Hold, type HoldOwner } from './hold.js';
 import { LinkedList } from './linked-list.js';

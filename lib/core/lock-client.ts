@@ -8,7 +8,7 @@ import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock, LockScope } from './lock.js';
 import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
-import { type CallOptions } from './caller.js';
+import type { CallOptions, ResolvedLockOptions } from './options.js';
 import { findHandle, findLock, flowAround, runInFlow, runInFlowOfAll, assertCovers } from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf, assertLockName } from './lock-key.js';
@@ -16,7 +16,6 @@ import type { LockLog } from './lock-log.js';
 import { type MultiAcquisitionHost, acquireAll } from './multi-acquisition.js';
 import type { MultiLock } from './multi-lock.js';
 import { Observation, requestsAreObserved } from './observation.js';
-import type { ResolvedLockOptions } from './options.js';
 import { holdsNamed, refusals, shutdownLines } from './refusals.js';
 import { Releases } from './releases.js';
 import { Renewal } from './renewal.js';
@@ -357,7 +356,9 @@ function scopeOf(lock: LockHandle | MultiLock, { onLost }: ResolvedLockOptions):
   return {
     lock,
     run: (fn) =>
-      'parts' in lock ? runInFlowOfAll(lock, lock.parts.reduce(observed, fn)) : runInFlow(lock, observed(fn, lock)),
+      'parts' in lock
+        ? runInFlowOfAll(lock, lock.parts, lock.parts.reduce(observed, fn))
+        : runInFlow(lock, observed(fn, lock)),
     leave: async (outcome) => {
       await lock.release();
       if (outcome === 'worked' && lock.lost && onLost === 'throw') throw lock.lost;

@@ -5,7 +5,6 @@ import { refusals } from './refusals.js';
 import { AsyncLocalStorage } from '../diagnostics/platform.js';
 import type { Lock } from './lock.js';
 import type { LockHandle } from './lock-handle.js';
-import type { MultiLock } from './multi-lock.js';
 
 /**
  * A flow is everything that runs inside a hold, directly or through awaits. It is a chain of the holds around the running code, innermost
@@ -25,10 +24,10 @@ export function runInFlow<T>(handle: LockHandle, fn: () => T): T {
   return flow.run({ handle, whole: handle, outer: flow.getStore() }, fn);
 }
 
-/** Runs `fn` inside the holds of all names of a lock: it may re-enter each of them, or several together. */
-export function runInFlowOfAll<T>(whole: MultiLock, fn: () => T): T {
+/** Runs `fn` inside the holds of all names (`parts`) of a lock: it may re-enter each of them, or several together. */
+export function runInFlowOfAll<T>(whole: Lock, parts: readonly LockHandle[], fn: () => T): T {
   let node = flow.getStore();
-  for (const handle of whole.parts) node = { handle, whole, outer: node };
+  for (const handle of parts) node = { handle, whole, outer: node };
   return flow.run(node, fn);
 }
 

@@ -1,6 +1,6 @@
 import type { LockHolder, LockParty } from '../errors/lock-errors.js';
-import { holderOf, partyOf } from './claim-id.js';
-import type { LockKind, LockSnapshot } from './lock-backend.js';
+import { partyOf } from './claim-id.js';
+import type { HolderSnapshot, LockKind, LockSnapshot } from './lock-backend.js';
 
 /** The holders and waiters of a lock at one moment of the backend. Times are in ms, on its clock. */
 export interface LockState<Holder, Waiter> {
@@ -95,4 +95,19 @@ export function lockInfoOf(
     })),
     waiters: waiters.map(({ id, ...state }) => ({ ...named(id), ...state, waited: Math.floor(state.waited) })),
   };
+}
+
+/**
+ * A holder as the backend knows it, in whole milliseconds. Without a token it is of another program that shares the locks: then it has its whole
+ * field, which operators of that program know.
+ */
+export function holderOf(
+  { id, fencingToken, heldFor }: Pick<HolderSnapshot, 'id' | 'fencingToken' | 'heldFor'>,
+  named: (claim: string) => LockParty = partyOf,
+): LockHolder {
+  if (fencingToken !== undefined)
+    return { ...named(id), fencingToken, heldFor: heldFor === undefined ? undefined : Math.floor(heldFor) };
+  const client = id.replaceAll(/[^\w.$:-]/g, '_').slice(0, 100);
+  const unknown = { host: undefined, pid: undefined, method: undefined, label: undefined };
+  return { client, ...unknown, foreign: true, fencingToken: undefined, heldFor: undefined };
 }

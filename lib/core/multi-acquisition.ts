@@ -1,4 +1,4 @@
-import type { CallOptions } from './caller.js';
+import type { CallOptions } from './options.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockError } from '../errors/lock-errors.js';

@@ -5,12 +5,11 @@ import {
   type LockSubject,
 } from '../diagnostics/channels.js';
 import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
-import type { CallOptions } from './caller.js';
+import type { CallOptions, ResolvedLockOptions } from './options.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import { LockHandle } from './lock-handle.js';
 import { labelOf } from '../diagnostics/name-kind.js';
-import type { ResolvedLockOptions } from './options.js';
 import { inRoot } from './root-context.js';
 
 const outcomes: Partial<Record<LockErrorCode, LockAcquireOutcome>> = {

@@ -166,6 +166,14 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly site?: { readonly where: string };
 }
 
+/** The options of a call, and what one step of a call for several names adds. */
+export interface CallOptions extends ResolvedLockOptions {
+  /** `Clock.now()` from which `wait` counts. @default now */
+  readonly calledAt?: number;
+  /** With `wait` 0: for how long (ms) the one try may wait for an unavailable backend. @default not at all */
+  readonly tryFor?: number;
+}
+
 /** The options of an acquisition when neither the call nor the module sets any. */
 export const lockDefaults: ResolvedLockOptions = {
   lease: library.lease,

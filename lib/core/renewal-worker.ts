@@ -13,18 +13,6 @@ export interface RenewalWorker {
   close(): Promise<void>;
 }
 
-/** What both threads tell each other of one hold, without a message: a blocked event loop reads none. */
-export interface WorkerLease {
-  /** `Clock.now()` up to which the worker's renewals make the lease certain; 0 when it has renewed nothing. */
-  readonly validUntil: number;
-  /** `lost`: the backend does not know the claim. `stalled`: this thread gave no sign of life, so the worker does not renew. */
-  readonly finding: 'lost' | 'stalled' | undefined;
-  /** What this thread knows (`Clock.now()`): the end of the certain lease, and of `maxHold`. */
-  tell(validUntil: number, endsAt: number): void;
-  /** The hold is over: nothing more is renewed for it. */
-  end(): void;
-}
-
 export interface RenewalWorkerEvents {
   /** The worker has a reply to a renewal, with `left` ms of the lease. It comes late when the event loop was blocked. */
   renewed(hold: Hold, outcome: 'renewed' | 'lost' | 'unanswered', left: number): void;

@@ -1,7 +1,7 @@
 import { channels } from '../diagnostics/channels.js';
 import { LockUnavailableError } from '../errors/lock-errors.js';
 import { AskingClaim } from './asking-claim.js';
-import type { CallOptions } from './caller.js';
+import { type CallOptions, type ResolvedLockOptions, withLabel } from './options.js';
 import { partyOf } from './claim-id.js';
 import type { Clock } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
@@ -9,7 +9,6 @@ import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-b
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { MultiLock, type MultiLockHost, giveBack } from './multi-lock.js';
 import type { Observation } from './observation.js';
-import { type ResolvedLockOptions, withLabel } from './options.js';
 import type { Releases } from './releases.js';
 import { type TicketContent, type TicketHold, writeTicket } from './ticket.js';
 import { ticketLosses, transferRefusals as refusals } from './transfers.messages.js';

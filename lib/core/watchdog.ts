@@ -2,6 +2,18 @@ import type { Clock } from './clock.js';
 import { DueHeap, type DueMember } from './due-heap.js';
 import type { LockBackend } from './lock-backend.js';
 
+/** What both threads tell each other of one hold, without a message: a blocked event loop reads none. */
+export interface WorkerLease {
+  /** `Clock.now()` up to which the worker's renewals make the lease certain; 0 when it has renewed nothing. */
+  readonly validUntil: number;
+  /** `lost`: the backend does not know the claim. `stalled`: this thread gave no sign of life, so the worker does not renew. */
+  readonly finding: 'lost' | 'stalled' | undefined;
+  /** What this thread knows (`Clock.now()`): the end of the certain lease, and of `maxHold`. */
+  tell(validUntil: number, endsAt: number): void;
+  /** The hold is over: nothing more is renewed for it. */
+  end(): void;
+}
+
 /** A lease that a watchdog renews. */
 export interface Renewable extends DueMember {
   readonly name: string;

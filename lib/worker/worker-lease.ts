@@ -1,5 +1,5 @@
 import type { Hold } from '../core/hold.js';
-import type { WorkerLease } from '../core/renewal-worker.js';
+import type { WorkerLease } from '../core/watchdog.js';
 import { LeaseMemory } from './lease-memory.js';
 import type { SharedClock } from './shared-clock.js';
 
