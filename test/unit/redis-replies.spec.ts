@@ -14,8 +14,8 @@ const holder = { id, fencingToken: 1_795_000_000_000_000, heldFor: 20 };
 
 describe('the reply to a claim that does not get the lock', () => {
   it.each([
-    ['contended 500', { status: 'contended', rest: 500, holder: undefined }],
-    [`contended 0 ${id} 1795000000000000 20`, { status: 'contended', rest: 0, holder }],
+    ['contended 500', { status: 'contended', leaseLeft: 500, holder: undefined }],
+    [`contended 0 ${id} 1795000000000000 20`, { status: 'contended', leaseLeft: 0, holder }],
     ['queued 500 polling', { ...queued, listening: false, yields: false, holder: undefined }],
     [`queued 500 listening ${id} 1795000000000000 20`, { ...queued, listening: true, yields: false, holder }],
     [`queued 500 yielding ${id} 1795000000000000 20`, { ...queued, listening: true, yields: true, holder }],
