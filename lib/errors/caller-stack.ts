@@ -55,13 +55,14 @@ function framesAt(callee?: Callee): readonly string[] {
   }
 }
 
-/** Where the files of this library are, with a separator at the end; null where they are part of the application's own file. */
-let directory: string | null | undefined;
+/** Where the files of this library are, each with a separator at the end; none where they are part of the application's own file. */
+let directories: readonly string[] | undefined;
 
 function isOurs(frame: string): boolean {
-  if (directory === undefined) {
-    const own = /([^\s(]+[\\/])(?:library\.js|errors[\\/]caller-stack\.[jt]s):/.exec(framesAt()[0] ?? '');
-    directory = own ? own[1]! : null;
+  if (directories === undefined) {
+    const own = /([^\s(]+[\\/])(?:library\.js|errors[\\/]caller-stack\.[jt]s):/.exec(framesAt()[0] ?? '')?.[1];
+    // The command line is an ES module beside them.
+    directories = own === undefined ? [] : [own, own.replace(/cjs([\\/])$/, 'esm$1')];
   }
-  return directory !== null && frame.includes(directory);
+  return directories.some((directory) => frame.includes(directory));
 }
