@@ -77,7 +77,7 @@ async function redisOf(given: Arguments): Promise<LockClientOptions> {
   if (config !== undefined) return configOf(config);
 
   if (given.urls.length > 0) return topologyOf(given, given.urls);
-  const text = file === undefined ? process.env['REDIS_URL'] : await textOf('--url-file', file);
+  const text = file === undefined ? process.env['REDIS_URL'] : await readText('--url-file', file);
   const urls = words(text ?? '');
   // A variable that is set and empty is one that was forgotten elsewhere: the default would be another server.
   if (text !== undefined && urls.length === 0) throw usageErrors.noUrl(placeOf(given));
@@ -119,7 +119,7 @@ function sentinelOf(url: string): RedisOptions {
 
 async function configOf(file: string): Promise<LockClientOptions> {
   let options: unknown;
-  if (file.endsWith('.json')) options = parsed(file, await textOf('--config', file));
+  if (file.endsWith('.json')) options = parsed(file, await readText('--config', file));
   else {
     const module = (await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
       throw usageErrors.noFile('--config', file, reasonIn(error));
@@ -146,7 +146,7 @@ function parsed(file: string, text: string): unknown {
 }
 
 /** @throws CliError */
-export async function textOf(option: string, file: string): Promise<string> {
+export async function readText(option: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {

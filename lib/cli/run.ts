@@ -6,7 +6,7 @@ import { LockLostError } from '../errors/lock-errors.js';
 import { type Arguments, durationIn, numberIn, textIn } from './arguments.js';
 import { ChildGroup } from './child-group.js';
 import { programIn, usageErrors as errors } from './cli.messages.js';
-import { connect, textOf } from './connect.js';
+import { connect, readText } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { isHangUpIgnored } from './hang-up.js';
 import { logInShellWords } from './shell-words.js';
@@ -84,7 +84,7 @@ async function ticketOf(given: Arguments): Promise<string | undefined> {
   for (const name of ['shared', 'limit', 'wait', 'min-hold'])
     if (given.options[name] !== undefined) throw errors.ticketWith(`--${name}`);
   if (given.names.length > 0) throw errors.ticketWith('NAME');
-  const ticket = file === undefined ? process.env['LOCK_TICKET'] : await textOf('--ticket-file', file);
+  const ticket = file === undefined ? process.env['LOCK_TICKET'] : await readText('--ticket-file', file);
   if (!ticket?.trim()) throw errors.noTicket();
   return ticket.trim();
 }

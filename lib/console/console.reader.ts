@@ -21,7 +21,7 @@ const mostLooks = 200;
 /** Entries on one page of a list. */
 const page = 100;
 /** Of one search: names of which the first ones are shown, steps over the keys of Redis, and names that look like the text. */
-const mostNames = 1_000;
+const mostSuggestions = 1_000;
 const shownNames = 50;
 const mostSteps = 200;
 const mostNear = 10;
@@ -148,7 +148,7 @@ export class ConsoleReader {
       try {
         return await connection.inspect(
           undefined,
-          ({ views }) => views.firstNames(startsWith, mostNames, mostSteps),
+          ({ views }) => views.firstNames(startsWith, mostSuggestions, mostSteps),
           options,
         );
       } catch (error) {

@@ -17,7 +17,7 @@ import { agedHolder, callerIn, waitTree } from '../operators/wait-tree.js';
 const most = { contended: 50, leaders: 50, long: 50, hot: 20, incidents: 50, findings: 20, processes: 100 };
 const mostWaiters = 5;
 /** Names that are listed. What a fleet has beyond is counted. */
-const mostNames = 20_000;
+const mostWaitedNames = 20_000;
 /** Entries that a process has in a list: work is counted by them. */
 const mostOf = 20;
 
@@ -122,7 +122,7 @@ async function waitsOf(
     for (const lock of [...process.contended.first, ...process.further]) {
       const known = byKey.get(lock.key);
       if (known) known.push({ lock, process });
-      else if (byKey.size < mostNames) byKey.set(lock.key, [{ lock, process }]);
+      else if (byKey.size < mostWaitedNames) byKey.set(lock.key, [{ lock, process }]);
       else dropped++;
     }
   };

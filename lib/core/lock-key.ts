@@ -21,7 +21,7 @@ export type NameIn<K extends string> = K extends unknown
   : never;
 
 /** Most names of one lock: they are renewed by one command. */
-export const mostNames = 250;
+export const mostNamesOfLock = 250;
 
 /**
  * The names of a list, without duplicates, in the one order in which all processes take them.
@@ -34,7 +34,7 @@ export function namesOf(key: readonly unknown[]): readonly string[] {
     names.add(name);
   }
   if (names.size === 0) throw inputRefusals.noNames();
-  if (names.size > mostNames) throw inputRefusals.tooManyNames(names.size, mostNames);
+  if (names.size > mostNamesOfLock) throw inputRefusals.tooManyNames(names.size, mostNamesOfLock);
   // By code units: the same in each process, independent of its locale.
   return [...names].sort();
 }

@@ -248,7 +248,7 @@ export function resolveOptions(options: LockOptions | undefined, defaults: Resol
   const isKnown = lease !== undefined || defaults !== lockDefaults;
   if (isKnown && !resolved.renew && resolved.minHold > resolved.lease)
     throw inputRefusals.leaseWithinMinHold(resolved.minHold, resolved.lease);
-  return label === undefined ? resolved : withLabel(resolved, textOf('label', label, longestLabel));
+  return label === undefined ? resolved : withLabel(resolved, shortText('label', label, longestLabel));
 }
 
 /** The options of a caller of the service with a label. */
@@ -357,7 +357,7 @@ export function abortSignal(value: unknown): AbortSignal {
 }
 
 /** A text for people. Half a character, where text was cut, is replaced. @throws LockConfigurationError */
-export function textOf(option: string, value: unknown, longest: number): string {
+export function shortText(option: string, value: unknown, longest: number): string {
   if (typeof value !== 'string' || value === '' || value.length > longest)
     throw inputRefusals.noText(option, value, longest);
   return (value as unknown as { toWellFormed(): string }).toWellFormed();

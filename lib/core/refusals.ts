@@ -13,7 +13,7 @@ import {
 } from '../errors/lock-errors.js';
 import { isInspected } from '../diagnostics/platform.js';
 import { describeProcess } from './claim-id.js';
-import { describe, kindOf, nameOf, printable, textOf } from '../errors/describe.js';
+import { describe, kindOf, nameOf, printable, errorText } from '../errors/describe.js';
 
 /** Names the caller (`callerOf`), where it is known. */
 const at = (where: string | undefined): string => (where === undefined ? '' : `${where}: `);
@@ -228,7 +228,7 @@ export const losses = {
 export const logLines = {
   /** The log that was given to the module or the client threw or rejected. The locks go on; the line is in the warning. */
   failed: (line: string, error: unknown) =>
-    `The log of the application has failed: ${textOf(error)}. Its line was: ${line}`,
+    `The log of the application has failed: ${errorText(error)}. Its line was: ${line}`,
 } as const;
 
 /** Log lines about handles. */

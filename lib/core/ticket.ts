@@ -1,6 +1,6 @@
 import type { LockDemand, LockKind } from './lock-backend.js';
 import { fromBase64url, toBase64url } from '../diagnostics/platform.js';
-import { mostNames, assertLockName } from './lock-key.js';
+import { mostNamesOfLock, assertLockName } from './lock-key.js';
 import { transferRefusals as refusals } from './transfers.messages.js';
 
 /** A hold on its way to another process: its present claim, and the token, which stays. */
@@ -57,7 +57,7 @@ function contentOf(content: unknown): TicketContent | undefined {
   const [kind, permits, limit, ...parts] = content as unknown[];
   if (!kinds.includes(kind) || !isCount(permits, 1) || !isCount(limit, 0)) return undefined;
   const holds = parts.map(holdOf);
-  if (holds.length === 0 || holds.length > mostNames) return undefined;
+  if (holds.length === 0 || holds.length > mostNamesOfLock) return undefined;
   if (holds.some((hold, index) => !hold || (index > 0 && hold.name <= holds[index - 1]!.name))) return undefined;
   return { kind: kind as LockKind, permits, limit, holds: holds as TicketHold[] };
 }

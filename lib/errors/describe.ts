@@ -46,7 +46,7 @@ export function describe(value: unknown): string {
 }
 
 /** What was thrown, for a log line. An error of the application may have getters of its own, and they may throw. */
-export function textOf(error: unknown, part: 'message' | 'stack' = 'message'): string {
+export function errorText(error: unknown, part: 'message' | 'stack' = 'message'): string {
   try {
     return error instanceof Error ? String(error[part] ?? error.message) : describe(error);
   } catch {

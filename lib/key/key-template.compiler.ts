@@ -8,7 +8,7 @@ import { parseTemplate } from './key-template.parser.js';
 import { type Binding, bindPlaceholder } from './placeholder.binder.js';
 
 /** Builds the lock name from the arguments of a call. @throws LockConfigurationError */
-export type KeyOfArguments = (args: readonly unknown[]) => string;
+export type NameOfArguments = (args: readonly unknown[]) => string;
 
 /**
  * Compiles a template once; a call then only reads, encodes and joins.
@@ -20,7 +20,7 @@ export function compileTemplate(
   template: string,
   parameters: readonly Parameter[] | undefined,
   written: readonly string[] = [],
-): KeyOfArguments {
+): NameOfArguments {
   const { literals, placeholders } = parseTemplate(template);
   refuseParametersInText(
     literals,

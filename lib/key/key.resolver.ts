@@ -1,4 +1,4 @@
-import { type LockKey, assertLockKey, mostNames } from '../core/lock-key.js';
+import { type LockKey, assertLockKey, mostNamesOfLock } from '../core/lock-key.js';
 import { inputRefusals } from '../core/refusals.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import { keyRefusals as refusals } from './key.messages.js';
@@ -49,7 +49,7 @@ function compileTemplates(
   written: readonly string[],
 ): KeyOfArguments {
   if (templates.length === 0) throw inputRefusals.noNames();
-  if (templates.length > mostNames) throw inputRefusals.tooManyNames(templates.length, mostNames);
+  if (templates.length > mostNamesOfLock) throw inputRefusals.tooManyNames(templates.length, mostNamesOfLock);
   const names = templates.map((template) => {
     if (typeof template === 'string') return compileTemplate(template, parameters, written);
     throw refusals.noTemplate(template);

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { describe, textOf } from '../errors/describe.js';
+import { describe, errorText } from '../errors/describe.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { ResolvedLockOptions } from '../core/options.js';
@@ -186,7 +186,7 @@ export class Campaign {
       Promise.resolve(given).catch(() => undefined);
       problem = `it returned ${describe(given)}`;
     } catch (error) {
-      problem = `it threw ${textOf(error)}`;
+      problem = `it threw ${errorText(error)}`;
     }
     if (this.toldUnclear !== problem) this.host.log.error(lines.unclear(this.host.name, problem));
     this.toldUnclear = problem;

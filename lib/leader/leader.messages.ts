@@ -1,4 +1,4 @@
-import { describe, printable, textOf } from '../errors/describe.js';
+import { describe, printable, errorText } from '../errors/describe.js';
 import { wrong } from '../errors/configuration.js';
 
 const of = (election: string): string => `Election ${printable(election)}`;
@@ -79,11 +79,11 @@ export const electionLines = {
 
   /** It leads no more. The lock is released when the function has settled. */
   steppedDown: (election: string, epoch: number, reason: unknown) =>
-    `${of(election)}: this process steps down (epoch ${epoch}): ${textOf(reason)}`,
+    `${of(election)}: this process steps down (epoch ${epoch}): ${errorText(reason)}`,
 
   /** The function that leads threw or rejected: the leadership ends. `error` is its stack. */
   failed: (election: string, error: unknown) =>
-    `${of(election)}: the function that leads has failed, so this process steps down. It stands again after a pause. ${textOf(error, 'stack')}`,
+    `${of(election)}: the function that leads has failed, so this process steps down. It stands again after a pause. ${errorText(error, 'stack')}`,
 
   /** It settled within a second. */
   short: (election: string) =>
@@ -103,7 +103,7 @@ export const electionLines = {
 
   /** `onElected` or `onStepDown` threw. Nothing else happens. */
   hookFailed: (election: string, hook: string, error: unknown) =>
-    `${of(election)}: ${hook} has failed. ${textOf(error, 'stack')}`,
+    `${of(election)}: ${hook} has failed. ${errorText(error, 'stack')}`,
 } as const;
 
 /** As `AbortSignal.abort()` has it, so that work which ends by its signal is known as such. */

@@ -12,7 +12,7 @@ import {
 } from '../core/lock-info.js';
 import { assertLockName } from '../core/lock-key.js';
 import { labelOf } from '../diagnostics/name-kind.js';
-import { readOptions, textOf, wholeNumber } from '../core/options.js';
+import { readOptions, shortText, wholeNumber } from '../core/options.js';
 import { operatorLines, viewRefusals as refusals } from './operators.messages.js';
 
 /** Most waiters in one reply. */
@@ -31,9 +31,9 @@ export function readForceRelease(options: ForceReleaseOptions = {}): ForceReleas
   ]);
   return {
     fencingToken: fencingToken === undefined ? undefined : wholeNumber('fencingToken', fencingToken, 1),
-    client: client === undefined ? undefined : textOf('client', client, longestNote),
-    reason: reason === undefined ? undefined : textOf('reason', reason, longestNote),
-    actor: actor === undefined ? undefined : textOf('actor', actor, longestNote),
+    client: client === undefined ? undefined : shortText('client', client, longestNote),
+    reason: reason === undefined ? undefined : shortText('reason', reason, longestNote),
+    actor: actor === undefined ? undefined : shortText('actor', actor, longestNote),
   };
 }
 

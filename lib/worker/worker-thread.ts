@@ -2,6 +2,7 @@
 import { Worker } from 'worker_threads';
 import type { ResolvedConnectionOptions } from '../connection/resolve-connection.js';
 import { systemClock } from '../core/clock.js';
+import { errorText } from '../errors/describe.js';
 import type { Hold } from '../core/hold.js';
 import type { LockLog } from '../core/lock-log.js';
 import type { RenewalWorker, RenewalWorkerEvents } from '../core/renewal-worker.js';
@@ -158,7 +159,7 @@ class WorkerThread implements RenewalWorker {
     if (this.closed) return;
     const pause = systemClock.now() - this.begunAt > longestPause ? shortestPause : this.pause;
     this.pause = Math.min(2 * pause, longestPause);
-    this.log.warn(workerLines.ended(textOf(reason), pause));
+    this.log.warn(workerLines.ended(errorText(reason), pause));
     this.stopPause = systemClock.timer(
       pause,
       () => {
@@ -186,12 +187,10 @@ function newThread(workerData: WorkerStart): Worker {
   }
 }
 
-const textOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
-
 const isMissing = (reason: unknown): boolean =>
   ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_INVALID_URL', 'ERR_INVALID_ARG_TYPE', 'ERR_WORKER_PATH'].includes(
     String((reason as { code?: unknown } | null)?.code),
   );
 
 const refusalOf = (reason: unknown): Error =>
-  isMissing(reason) ? workerRefusals.noFile(textOf(reason)) : workerRefusals.notStarted(textOf(reason));
+  isMissing(reason) ? workerRefusals.noFile(errorText(reason)) : workerRefusals.notStarted(errorText(reason));

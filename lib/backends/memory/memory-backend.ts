@@ -22,7 +22,7 @@ import { refusals } from '../../core/refusals.js';
 import { ClientProcess } from './client-process.js';
 import { memoryRefusals } from './memory.messages.js';
 import { MemoryLockServer } from './memory-server.js';
-import type { GrantMessage } from './table-messages.js';
+import type { TableGrant } from './table-messages.js';
 import { nextTurn } from './turns.js';
 
 export interface MemoryLockBackendOptions {
@@ -276,7 +276,7 @@ export class MemoryLockBackend implements LockBackend {
   }
 
   /** A message may have been delayed: when less than half of its grant is left, a renewal must confirm it first. */
-  private received({ grantedAt, length, ...grant }: GrantMessage): PushedGrant {
+  private received({ grantedAt, length, ...grant }: TableGrant): PushedGrant {
     const validUntil = certainUntil(grantedAt, length);
     const isYoung = validUntil - this.clock.now() >= length / 2;
     return { ...grant, validUntil: isYoung ? validUntil : undefined };

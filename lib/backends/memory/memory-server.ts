@@ -5,7 +5,7 @@ import { type LockInfo, lockInfoOf } from '../../core/lock-info.js';
 import { ActivityTable } from './activity-table.js';
 import { LockTable, clientOf } from './lock-table.js';
 import { MemoryFaults } from './memory-faults.js';
-import type { GrantMessage } from './table-messages.js';
+import type { TableGrant } from './table-messages.js';
 import { nextTurn } from './turns.js';
 
 export interface MemoryLockServerOptions {
@@ -21,7 +21,7 @@ export interface Connection {
   /** Its name in `inspect`; undefined: the beginning of its id. */
   readonly label: string | undefined;
   /** Undefined when it does not listen for messages. */
-  readonly granted: ((grant: GrantMessage) => void) | undefined;
+  readonly granted: ((grant: TableGrant) => void) | undefined;
   /** Undefined as above. */
   readonly revoked: ((claim: ClaimRef) => void) | undefined;
   /** Undefined as above. */
@@ -120,7 +120,7 @@ export class MemoryLockServer {
     });
   }
 
-  private publish(client: string, grant: GrantMessage): void {
+  private publish(client: string, grant: TableGrant): void {
     const { delay, lost } = this.faults.nextHandOff();
     if (lost) return;
     if (delay === 0) {

@@ -28,7 +28,7 @@ export type Answer =
 export type Renewed = { readonly rest: number } & Outlook;
 
 /** Sent to a waiter that got the lock by a step of another claim. */
-export interface GrantMessage {
+export interface TableGrant {
   readonly name: string;
   readonly id: string;
   readonly fencingToken: number;
@@ -41,7 +41,7 @@ export interface GrantMessage {
 /** The clients that listen for grants, and how to reach them. */
 export interface Audience {
   hears(client: string): boolean;
-  publish(client: string, grant: GrantMessage): void;
+  publish(client: string, grant: TableGrant): void;
   /** The claim has lost its lock: its client should renew. */
   revoked(client: string, claim: ClaimRef): void;
   /** A lease ends after so many ms, earlier than this waiting claim knows. */

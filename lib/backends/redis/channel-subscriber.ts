@@ -5,7 +5,7 @@ import { isRefused } from './redis-errors.js';
 import { againPause, type Listener, type ListenerEvents } from './subscriber.js';
 
 /** The channels of locks, and how a client listens to them. */
-export interface LockChannels {
+export interface ChannelTerms {
   /** The channel for a lock. */
   of(name: string): string;
   /** Subscribes. Resolves to a function that unsubscribes. */
@@ -51,7 +51,7 @@ export class ChannelSubscriber implements Listener {
 
   constructor(
     private readonly connect: () => Redis,
-    private readonly channels: LockChannels,
+    private readonly channels: ChannelTerms,
     private readonly commandTimeout: number,
     private readonly events: ListenerEvents,
   ) {}

@@ -17,12 +17,12 @@ const callers = {
 export function refuseUnsubscribed(instance: object): void {
   for (const [property, { kind, where }] of lockedMethodsOf(instance)) {
     if (kind === 'promise') continue;
-    const caller = callerOf(instance, property);
+    const caller = frameworkOf(instance, property);
     if (caller) throw kindRefusals.neverRuns(where, kind, caller);
   }
 }
 
-function callerOf(instance: object, property: string | symbol): string | undefined {
+function frameworkOf(instance: object, property: string | symbol): string | undefined {
   const method: unknown = (instance as Record<string | symbol, unknown>)[property];
   const mark = Object.entries(callers).find(
     ([key]) => typeof method === 'function' && Reflect.hasMetadata(key, method),

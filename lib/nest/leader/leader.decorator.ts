@@ -6,7 +6,7 @@ import { least } from '../../core/defaults.js';
 import { readOptions } from '../../core/options.js';
 import { located } from '../../errors/configuration.js';
 import { readMethodShape } from '../../key/method-shape.reader.js';
-import { connectionOf, declareSlot } from '../method/connection-slot.js';
+import { connectionOfInstance, declareSlot } from '../method/connection-slot.js';
 import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../base/decorated-method.js';
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
@@ -115,7 +115,7 @@ export function LeaderOnly(...given: [election: string, options?: Pick<LeaderOpt
         Reflect.getMetadata('design:returntype', target, method.property) === Promise;
       addElectedMethod(target, { type: 'leader only', where, property: method.property, election, connection });
       const gate = (instance: object, call: () => unknown): unknown => {
-        const live = Object(instance) === instance ? connectionOf(instance, connection, slot) : undefined;
+        const live = Object(instance) === instance ? connectionOfInstance(instance, connection, slot) : undefined;
         if (!live) throw callRefusals.withoutConnection(where, connection);
         const own = live.election(election);
         // The object may have come after the start: a lazy module, a test.

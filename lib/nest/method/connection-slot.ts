@@ -78,7 +78,7 @@ export function findConnectionsWith(finder: ConnectionFinder): void {
  * The connection of an instance: the one that Nest injected. For an instance that Nest did not make (useFactory, useValue) and that was not
  * bound at start: the one of its application. Undefined when no application knows the instance.
  */
-export function connectionOf(instance: object, name: string, slot: symbol): LockConnection | undefined {
+export function connectionOfInstance(instance: object, name: string, slot: symbol): LockConnection | undefined {
   const bindable = instance as Record<symbol, LockConnection | undefined>;
   const bound = bindable[slot];
   if (bound && !bound.isClosing) return bound;

@@ -9,7 +9,7 @@ import type { LockConnection } from '../../connection/lock.connection.js';
 import { aroundIterable } from '../around/around-iterable.js';
 import { aroundObservable } from '../around/around-observable.js';
 import { aroundPromise } from '../../connection/around-promise.js';
-import { connectionOf } from './connection-slot.js';
+import { connectionOfInstance } from './connection-slot.js';
 import { type ContendedCall, ContendedScope, inPlaceOf } from '../around/contended-call.js';
 import { located } from '../../errors/configuration.js';
 import type { HeldRequest } from './held-call.js';
@@ -163,7 +163,7 @@ export class LockedMethod {
 
   private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
     const { where, slot, connection: connectionName } = this.settings;
-    const connection = isObject(instance) ? connectionOf(instance, connectionName, slot) : undefined;
+    const connection = isObject(instance) ? connectionOfInstance(instance, connectionName, slot) : undefined;
     if (!connection) throw callRefusals.withoutConnection(where, connectionName);
     return this.enterOn(connection, this.keyOfArguments, instance, args, signal);
   }

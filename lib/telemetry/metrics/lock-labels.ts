@@ -18,7 +18,7 @@ export interface LockLabelOptions {
 }
 
 /** A collector has a limit of its own (2,000 combinations), and drops all attributes of what exceeds it. */
-const mostNames = 200;
+const mostValues = 200;
 
 /** Lets the first values of a label through. The later ones share one. */
 class LabelCap {
@@ -26,7 +26,7 @@ class LabelCap {
 
   of(value: string): string {
     if (this.known.has(value)) return value;
-    if (this.known.size >= mostNames) return 'other';
+    if (this.known.size >= mostValues) return 'other';
     this.known.add(value);
     return value;
   }

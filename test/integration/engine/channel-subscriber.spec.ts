@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ChannelSubscriber, type LockChannels } from '../../../lib/backends/redis/channel-subscriber.js';
+import { ChannelSubscriber, type ChannelTerms } from '../../../lib/backends/redis/channel-subscriber.js';
 import { deferred } from '../../support/scripted-backend.js';
 import { sharedRedisUrl } from '../../support/redis-server.js';
 import { unique, until } from './engine.js';
@@ -23,7 +23,7 @@ describe('subscriptions to the channels of locks', () => {
   /** Subscribed to `kept` throughout, so that the connection stays. */
   const subscriber = async (
     kept: string,
-    given: Partial<LockChannels> = {},
+    given: Partial<ChannelTerms> = {},
     subscribed = (): void => undefined,
     refused = (): void => undefined,
   ) => {
@@ -88,7 +88,7 @@ describe('subscriptions to the channels of locks', () => {
     const [kept, moved] = [unique(), unique()];
     let told = 0;
     let attempts = 0;
-    const given: Partial<LockChannels> = {
+    const given: Partial<ChannelTerms> = {
       isWanted: () => true,
       subscribe: async (redis, channel) => {
         if (channel === moved) attempts++;
@@ -110,7 +110,7 @@ describe('subscriptions to the channels of locks', () => {
     const [kept, denied, other] = [unique(), unique(), unique()];
     let [attempts, refusals, later] = [0, 0, 0];
     const allowed = new Set([kept]);
-    const given: Partial<LockChannels> = {
+    const given: Partial<ChannelTerms> = {
       isWanted: () => true,
       subscribe: async (redis, channel) => {
         if (channel !== kept) attempts++;
