@@ -57,7 +57,7 @@ export class ChildGroup {
 
   /** To all its processes. One that stands still would get it only when it goes on. @returns false when none lives */
   send(signal: NodeJS.Signals): boolean {
-    const groups = new Set(this.look().map(({ group }) => group));
+    const groups = new Set(this.members().map(({ group }) => group));
     // A whole group at once: a process that is just being started gets it as well.
     for (const group of groups) {
       signalGroup(group, signal);
@@ -69,12 +69,12 @@ export class ChildGroup {
   /** Settles when all its processes have ended. @returns those that SIGKILL has not ended */
   async gone(): Promise<readonly number[]> {
     await this.exited;
-    let left = this.look();
+    let left = this.members();
     while (left.length > 0 && !this.isOverdue) {
       await sleep(lookPause);
       // One may have been started in a group of its own after the last look.
       if (this.killedAt !== Number.POSITIVE_INFINITY) this.send('SIGKILL');
-      left = this.look();
+      left = this.members();
     }
     process.off('exit', this.onExit);
     return left.map(({ pid }) => pid);
@@ -94,7 +94,7 @@ export class ChildGroup {
     return performance.now() > this.killedAt + longestDying;
   }
 
-  private look(): Array<Pick<ProcessEntry, 'pid' | 'group'>> {
+  private members(): Array<Pick<ProcessEntry, 'pid' | 'group'>> {
     const found = membersIn(processTable(), this.id, this.known);
     this.known = new Map(found.map(({ pid, startedAt }) => [pid, startedAt]));
     // It exists, but this user may not see it, or there is no table.

@@ -29,8 +29,8 @@ export class Supervision {
   /** Settles when no process of the command is left, with the exit code for all of it. */
   async end(): Promise<number> {
     const { lock, group } = this;
-    lock.signal.addEventListener('abort', this.look);
-    this.look();
+    lock.signal.addEventListener('abort', this.checkLease);
+    this.checkLease();
     const code = await group.exited;
     // Work outside of the lock: what is left of the command would go on after the release. The lock is certain for longer than `grace`, or
     // it ends by `look`.
@@ -40,7 +40,7 @@ export class Supervision {
     }
     const left = await group.gone();
     if (left.length > 0) this.tell(lines.undying(this.names, left.join(', ')));
-    lock.signal.removeEventListener('abort', this.look);
+    lock.signal.removeEventListener('abort', this.checkLease);
     clearTimeout(this.timer);
     clearTimeout(this.killTimer);
     return this.isLost ? exitCode.lost : code;
@@ -50,12 +50,12 @@ export class Supervision {
     return this.grace / 5;
   }
 
-  private readonly look = (): void => {
+  private readonly checkLease = (): void => {
     clearTimeout(this.timer);
     if (this.isLost) return;
     const left = this.lock.leaseLeft;
     // A renewal makes it later.
-    if (left > this.grace) this.timer = setTimeout(this.look, left - this.grace);
+    if (left > this.grace) this.timer = setTimeout(this.checkLease, left - this.grace);
     else this.lose(left);
   };
 

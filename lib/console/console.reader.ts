@@ -3,7 +3,15 @@ import type { FleetActivity } from '../operators/activity.js';
 import type { ProcessActivity } from '../operators/activity-record.js';
 import type { LockInfo } from '../core/lock-info.js';
 import { LockConfigurationError, type LockError } from '../errors/lock-errors.js';
-import type { ConsoleProblem, ConsoleView, FindAnswer, Lists, ListAnswer, ProcessAnswer, Seen } from './answers.js';
+import type {
+  ConsoleProblem,
+  ConsoleView,
+  FindResponse,
+  Lists,
+  ListResponse,
+  ProcessResponse,
+  Seen,
+} from './responses.js';
 import { InTurn } from './in-turn.js';
 import { nearNames } from './near-names.js';
 import { overviewOf, type Picture, pictureOf } from './overview.js';
@@ -45,38 +53,38 @@ export class ConsoleReader {
   private readonly view: SharedQuestion<View>;
   private readonly looks = new Map<string, SharedQuestion<LockInfo>>();
   private readonly searches = new Map<string, SharedQuestion<Names>>();
-  private readonly finds = new Map<string, SharedQuestion<FindAnswer | undefined>>();
+  private readonly finds = new Map<string, SharedQuestion<FindResponse | undefined>>();
   private readonly inTurn = new InTurn(share);
   /** The last answer of Redis: shown, with its age, while there is no newer one. */
   private fleet: { readonly found: FleetActivity; readonly at: number } | undefined;
 
   constructor(readonly connection: LockConnection) {
-    this.view = new SharedQuestion((turns) => this.look(turns));
+    this.view = new SharedQuestion((turns) => this.readView(turns));
   }
 
   async overview(): Promise<ConsoleView> {
-    return (await this.ask()).answer;
+    return (await this.freshView()).answer;
   }
 
   /** All names of locks that are known. */
   async known(): Promise<ReadonlySet<string>> {
-    return (await this.ask()).known;
+    return (await this.freshView()).known;
   }
 
-  async list(of: keyof Lists, from: number): Promise<ListAnswer> {
-    const { picture, seen } = await this.ask();
+  async list(of: keyof Lists, from: number): Promise<ListResponse> {
+    const { picture, seen } = await this.freshView();
     return pageOf({ ...seen, of }, picture[of], from, picture.counts[of].atMost);
   }
 
   /** The processes that wait for a lock. @param name its real name */
-  async waiters(name: string, from: number): Promise<ListAnswer> {
-    const { picture, seen } = await this.ask();
+  async waiters(name: string, from: number): Promise<ListResponse> {
+    const { picture, seen } = await this.freshView();
     return pageOf({ ...seen, of: 'waiters' }, picture.waits.get(name)?.waiters ?? [], from);
   }
 
   /** Undefined when no such process is known. @param id a client, a host, or `host:pid` */
-  async process(id: string): Promise<ProcessAnswer | undefined> {
-    const { seen, picture, own } = await this.ask();
+  async process(id: string): Promise<ProcessResponse | undefined> {
+    const { seen, picture, own } = await this.freshView();
     const views = processesOf(id, picture, own.client);
     const processes = views.map((view) => ({
       ...view,
@@ -87,8 +95,8 @@ export class ConsoleReader {
   }
 
   /** What the first of these processes holds. */
-  async holdsOf(id: string, from: number): Promise<ListAnswer | undefined> {
-    const { seen, picture, own } = await this.ask();
+  async holdsOf(id: string, from: number): Promise<ListResponse | undefined> {
+    const { seen, picture, own } = await this.freshView();
     const [view] = processesOf(id, picture, own.client);
     return view && pageOf({ ...seen, of: 'holds' }, view.holds, from, view.holds.length + view.moreHolds);
   }
@@ -97,12 +105,12 @@ export class ConsoleReader {
    * Locks that are held or waited for, by the beginning of their names. Undefined when too many people search.
    * @param shown a name as people see it; undefined: as it is
    */
-  async find(text: string, shown?: (name: string) => string): Promise<FindAnswer | undefined> {
+  async find(text: string, shown?: (name: string) => string): Promise<FindResponse | undefined> {
     return this.share(this.finds, text, async () => this.inTurn.run((turns) => this.seek(text, shown, turns)));
   }
 
-  private async seek(text: string, shown: ((name: string) => string) | undefined, turns: Turns): Promise<FindAnswer> {
-    const { picture, known } = await this.ask();
+  private async seek(text: string, shown: ((name: string) => string) | undefined, turns: Turns): Promise<FindResponse> {
+    const { picture, known } = await this.freshView();
     // Who sees other names than the real ones must not find out the real ones letter by letter.
     const isMeant = (name: string): boolean => (shown?.(name) ?? name).startsWith(text);
     const held = await this.search(shown ? '' : text);
@@ -110,7 +118,7 @@ export class ConsoleReader {
     const look = (name: string): void => void (isMeant(name) && names.add(name));
     await turns.each(held.names, look);
     await turns.each(known, look);
-    const found = (key: string): FindAnswer['names'][number] => ({
+    const found = (key: string): FindResponse['names'][number] => ({
       key,
       callers: picture.waits.get(key)?.lock.callers ?? 0,
     });
@@ -166,11 +174,11 @@ export class ConsoleReader {
     return (await shared.ask()).value;
   }
 
-  private async ask(): Promise<View> {
+  private async freshView(): Promise<View> {
     return (await this.view.ask()).value;
   }
 
-  private async look(turns: Turns): Promise<View> {
+  private async readView(turns: Turns): Promise<View> {
     const { connection } = this;
     const problem = await this.readFleet(turns);
     const { activity } = connection.operators;
@@ -228,14 +236,14 @@ async function firstOf(names: Iterable<string>, turns: Turns): Promise<string[]>
 
 /** @param counted how many there are, those included that are not in the list */
 const pageOf = (
-  seen: Seen & Pick<ListAnswer, 'of'>,
+  seen: Seen & Pick<ListResponse, 'of'>,
   all: readonly unknown[],
   from: number,
   counted = all.length,
-): ListAnswer => ({
+): ListResponse => ({
   ...seen,
   from,
-  items: all.slice(from, from + page) as ListAnswer['items'],
+  items: all.slice(from, from + page) as ListResponse['items'],
   total: all.length,
   more: counted - all.length,
 });

@@ -12,7 +12,7 @@ import { instancesOf } from '../nest/base/instances.js';
 import { letsStrangersIn, type Route } from './access-probe.js';
 import { consoleFindings, consoleLines as lines, consoleRefusals as refusals } from './console.messages.js';
 import { isGuard, type ResolvedConsoleOptions } from './console.options.js';
-import type { ListName, Lists, RefusalAnswer } from './answers.js';
+import type { ListName, Lists, RefusalResponse } from './responses.js';
 import { Budget, type Person } from './budget.js';
 import { ConsoleReader, problemOf } from './console.reader.js';
 import { realName, redacted } from './redaction.js';
@@ -33,7 +33,7 @@ export interface ConsoleReply {
   readonly body: object;
 }
 
-const refusal = (status: number, error: RefusalAnswer['error']): ConsoleReply => ({ status, body: { error } });
+const refusal = (status: number, error: RefusalResponse['error']): ConsoleReply => ({ status, body: { error } });
 
 /** What a look at a lock and a search cost a person. */
 const costs = { look: 1, search: 5 };
@@ -259,7 +259,7 @@ export class LockConsole implements OnModuleInit {
 class Refusal extends Error {
   readonly reply: ConsoleReply;
 
-  constructor(status: number, error: RefusalAnswer['error']) {
+  constructor(status: number, error: RefusalResponse['error']) {
     super(error);
     this.reply = refusal(status, error);
   }

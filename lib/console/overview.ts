@@ -8,7 +8,7 @@ import type {
   Overview,
   ProcessIncident,
   WaitingProcess,
-} from './answers.js';
+} from './responses.js';
 import type { Turns } from '../diagnostics/turns.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
 import { agedHolder, callerIn, waitTree } from '../operators/wait-tree.js';

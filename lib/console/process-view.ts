@@ -1,5 +1,5 @@
 import type { HeldLock, LockIncident } from '../operators/activity-record.js';
-import type { ContendedLock, ProcessHold, ProcessView, ProcessWait } from './answers.js';
+import type { ContendedLock, ProcessHold, ProcessView, ProcessWait } from './responses.js';
 import type { SeenProcess } from '../operators/wait-graph.js';
 import { agedHolder } from '../operators/wait-tree.js';
 import { aged, type Picture } from './overview.js';

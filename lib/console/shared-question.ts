@@ -6,7 +6,7 @@ const longestFreshness = 4_000;
 /** A question that takes long is asked for at most this part of the time. Of the event loop it never takes more. */
 export const share = 1 / 20;
 
-export interface Answer<T> {
+export interface Outcome<T> {
   readonly value: T;
   /** `performance.now()` at which it came. */
   readonly at: number;
@@ -14,9 +14,9 @@ export interface Answer<T> {
 
 /** One question for all who ask at a time: any number of open pages costs Redis one command a second. */
 export class SharedQuestion<T> {
-  private asking: Promise<Answer<T>> | undefined;
+  private asking: Promise<Outcome<T>> | undefined;
   /** The last outcome, an answer or an error. */
-  private last: Promise<Answer<T>> | undefined;
+  private last: Promise<Outcome<T>> | undefined;
   private until = 0;
 
   constructor(
@@ -28,13 +28,13 @@ export class SharedQuestion<T> {
     return this.asking !== undefined || this.now() < this.until;
   }
 
-  ask(): Promise<Answer<T>> {
+  ask(): Promise<Outcome<T>> {
     if (this.last && this.now() < this.until) return this.last;
     this.asking ??= this.askNow().finally(() => (this.asking = undefined));
     return this.asking;
   }
 
-  private askNow(): Promise<Answer<T>> {
+  private askNow(): Promise<Outcome<T>> {
     const begin = this.now();
     const turns = new Turns(this.now);
     const outcome = this.question(turns).then((value) => ({ value, at: this.now() }));

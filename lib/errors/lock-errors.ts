@@ -262,7 +262,7 @@ export interface NodeVote {
    * `granted`: it gave its vote; `contended`: another claim has the vote; `unreachable`: it could not be reached, or did not reply in time;
    * `connected`: it was reached, at the start of the application or for a view of locks.
    */
-  readonly answer: 'granted' | 'contended' | 'unreachable' | 'connected';
+  readonly reply: 'granted' | 'contended' | 'unreachable' | 'connected';
   /** Why it is unreachable. */
   readonly error?: string | undefined;
 }

@@ -26,7 +26,7 @@ export interface LockHealthData {
   /** For how many ms the oldest of them has been held. Undefined when none is. */
   readonly oldestHold: number | undefined;
   /** Milliseconds since Redis has granted or renewed a lock. Undefined when it never has. */
-  readonly lastAnswer: number | undefined;
+  readonly lastReply: number | undefined;
   /** What the doctor found in the server's settings as the application started; remarks, too, which change no status. */
   readonly findings: readonly LockFindingCode[];
 }
@@ -89,7 +89,7 @@ export class Health {
       reasons,
       ...this.client.counts,
       oldestHold: rounded(this.oldestHold),
-      lastAnswer: rounded(this.lastAnswer),
+      lastReply: rounded(this.lastReply),
       findings: [...new Set(this.findings.map(({ code }) => code))],
     };
   }
@@ -137,7 +137,7 @@ export class Health {
   }
 
   /** Milliseconds since the backend has granted or renewed a lock; undefined when it never has. */
-  get lastAnswer(): number | undefined {
+  get lastReply(): number | undefined {
     const age = this.client.clock.now() - this.answeredAt;
     return age === Number.POSITIVE_INFINITY ? undefined : age;
   }

@@ -99,7 +99,7 @@ describe('a quorum of three', () => {
     proxies[1]!.swallow();
     const refused = await rejection(cut.acquire(uniqueName()));
     expect(refused).toMatchObject({ name: 'QuorumNotReachedError', code: 'LOCK_UNAVAILABLE' });
-    expect((refused as unknown as QuorumNotReachedError).votes.map(({ answer }) => answer)).toEqual([
+    expect((refused as unknown as QuorumNotReachedError).votes.map(({ reply }) => reply)).toEqual([
       'unreachable',
       'unreachable',
       'granted',
@@ -157,7 +157,7 @@ describe('a quorum of three', () => {
       expect((error as unknown as QuorumNotReachedError).votes).toEqual(
         quorum.servers.map(({ port }) => ({
           node: `127.0.0.1:${port}`,
-          answer: 'unreachable',
+          reply: 'unreachable',
           error: expect.stringContaining(`127.0.0.1:${port}`),
         })),
       );

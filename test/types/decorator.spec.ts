@@ -70,7 +70,7 @@ const snippets: Record<string, string> = {
   'accepts a signal function with the parameters of the method': `class A {
     @DistributedLock({ key: 'p', signal: (id: string, signal?: AbortSignal) => signal }) async m(id: string, signal?: AbortSignal) { return [id, signal]; }
     @DistributedLock({ key: (id: string) => id, signal: (id: string, signal: AbortSignal) => signal }) async n(id: string, signal: AbortSignal) { return [id, signal]; } }`,
-  'refuses skip where the result is never undefined': `class A { @DistributedLock({ key: 'p', onContended: 'skip' }) async m() { return 1; } } // error: with onContended: 'skip' the method may answer undefined`,
+  'refuses skip where the result is never undefined': `class A { @DistributedLock({ key: 'p', onContended: 'skip' }) async m() { return 1; } } // error: with onContended: 'skip' the method may return undefined`,
   'refuses another word for onContended': `class A { @DistributedLock({ key: 'p', onContended: 'ignore' }) async m() {} } // error: not assignable`,
   'refuses a fallback with another result': `class A { @DistributedLock({ key: 'p', onContended: () => 'x' }) async m() { return 1; } } // error: onContended does not fit the method`,
   'refuses a fallback that returns one value for an Observable': `class A { @DistributedLock({ key: 'p', onContended: () => 1 }) m(): Observable<number> { return of(1); } } // error: onContended does not fit the method`,

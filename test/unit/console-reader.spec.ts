@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { FindAnswer } from '../../lib/console/answers.js';
+import type { FindResponse } from '../../lib/console/responses.js';
 import { ConsoleReader } from '../../lib/console/console.reader.js';
 import type { LockConnection } from '../../lib/connection/lock.connection.js';
 import { lockDefaults } from '../../lib/core/options.js';
@@ -66,7 +66,7 @@ describe('what the console has read', () => {
     'is called whole only if all names were read and are shown: %p names, read to the end: %p',
     async (count, isWhole, said) => {
       const names = Array.from({ length: count }, (_, index) => `order:${index}`);
-      const found = (await setUp({ names, isWhole }).reader.find('order:')) as FindAnswer;
+      const found = (await setUp({ names, isWhole }).reader.find('order:')) as FindResponse;
       expect(found.isWhole).toBe(said);
       expect(found.names).toHaveLength(Math.min(count, 50));
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockIncident } from '../../lib/operators/activity-record.js';
-import type { ConsoleView, Overview } from '../../lib/console/answers.js';
+import type { ConsoleView, Overview } from '../../lib/console/responses.js';
 import { overviewOf as overviewOfPicture, pictureOf } from '../../lib/console/overview.js';
 import { redacted } from '../../lib/console/redaction.js';
 import { isFromElsewhere, isFromOwnPage } from '../../lib/console/same-origin.js';

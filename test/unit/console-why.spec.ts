@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { LockInfo } from '../../lib/core/lock-info.js';
-import type { OverviewAnswer } from '../../lib/console/answers.js';
+import type { OverviewResponse } from '../../lib/console/responses.js';
 
 // A variable: the page is compiled with the types of a browser, and the tests without them.
 const module: string = '../../lib/console/page/why.js';
 const { causeOf } = (await import(module)) as {
-  causeOf(info: LockInfo, view: OverviewAnswer): { text: string; lock?: string } | undefined;
+  causeOf(info: LockInfo, view: OverviewResponse): { text: string; lock?: string } | undefined;
 };
 
 type Holder = LockInfo['holders'][number];
-type WaitedLock = OverviewAnswer['waits']['roots'][number];
+type WaitedLock = OverviewResponse['waits']['roots'][number];
 
 const party = { client: 'c', host: 'web-1', pid: 1, method: 'Job.run', label: undefined };
 const holder = (more: Partial<Holder> = {}): Holder =>
@@ -41,7 +41,7 @@ const lock = (key: string, blocks: WaitedLock[] = [], more: Partial<WaitedLock> 
     ...more,
   }) as unknown as WaitedLock;
 const view = (roots: WaitedLock[], long: Array<{ key: string; fencingToken: number }> = []) =>
-  ({ waits: { roots, deadlocks: 0 }, long }) as unknown as OverviewAnswer;
+  ({ waits: { roots, deadlocks: 0 }, long }) as unknown as OverviewResponse;
 
 describe('why callers wait, as the console says it', () => {
   it('names the lock that the holder waits for', () => {

@@ -20,7 +20,7 @@ import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 import { QuorumClaim } from './quorum-claim.js';
 import { assertQuorumSize, majorityOf, type QuorumRules } from './quorum-rules.js';
-import { notStarted, releaseOutcome } from './quorum-answers.js';
+import { notStarted, releaseOutcome } from './quorum-replies.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
 import { QuorumViews } from './quorum-views.js';

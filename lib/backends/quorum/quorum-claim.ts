@@ -4,7 +4,7 @@ import type { ClaimTerms } from '../../core/claim.js';
 import { NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
 import { nodeClaimId } from './node-claim-id.js';
 import type { LockError } from '../../errors/lock-errors.js';
-import { notReached, releaseOutcome } from './quorum-answers.js';
+import { notReached, releaseOutcome } from './quorum-replies.js';
 import { quorumRefusals } from './quorum.messages.js';
 import type { QuorumRules } from './quorum-rules.js';
 import { VoteCount } from './vote-count.js';

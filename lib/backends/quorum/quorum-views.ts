@@ -8,7 +8,7 @@ import type {
 } from '../../core/lock-backend.js';
 import { quorumClaimId } from './node-claim-id.js';
 import { reachedBy } from './quorum-rules.js';
-import { answersOf } from './quorum-answers.js';
+import { repliesOf } from './quorum-replies.js';
 import type { QuorumNode } from './quorum-node.js';
 
 /** A holder as one node reports it. */
@@ -28,7 +28,7 @@ export class QuorumViews {
   /** Holders have the votes of a majority. Their token is the largest one, which may be that of a vote that came after the election. */
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
     const { majority } = this;
-    const seen = await this.look(name, waiters);
+    const seen = await this.snapshots(name, waiters);
     const votes = [...votesByCandidate(seen)].filter(([, won]) => won.length >= majority);
     const holding = new Set(votes.map(([claim]) => claim));
     return {
@@ -44,7 +44,7 @@ export class QuorumViews {
   /** Each vote is revoked at its node, by the node's own token. */
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const { majority } = this;
-    const seen = await this.look(name, 0);
+    const seen = await this.snapshots(name, 0);
     const named = [...votesByCandidate(seen)].filter(([claim, votes]) =>
       holders.some((ref) => ref.id === claim && isElectedBy(ref.fencingToken!, votes, majority)),
     );
@@ -62,7 +62,7 @@ export class QuorumViews {
 
   /** Names that are held at a majority of the nodes. */
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
-    const lists = await answersOf(undefined, this.nodes, this.majority, async ({ backend }) => {
+    const lists = await repliesOf(undefined, this.nodes, this.majority, async ({ backend }) => {
       const names = new Set<string>();
       for await (const batch of backend.list!(startsWith)) for (const name of batch) names.add(name);
       return names;
@@ -97,8 +97,8 @@ export class QuorumViews {
     return given;
   }
 
-  private look(name: string, waiters: number): Promise<ReadonlyArray<readonly [QuorumNode, LockSnapshot]>> {
-    return answersOf(name, this.nodes, this.majority, ({ backend }) => backend.inspect!(name, waiters));
+  private snapshots(name: string, waiters: number): Promise<ReadonlyArray<readonly [QuorumNode, LockSnapshot]>> {
+    return repliesOf(name, this.nodes, this.majority, ({ backend }) => backend.inspect!(name, waiters));
   }
 }
 

@@ -42,7 +42,7 @@ export async function adopt(
 /** Without enough replicas the adoption fails for the caller: it tries again, or releases. */
 async function confirmed(replicas: ReplicaConfirmation, connection: CommandConnection, name: string): Promise<void> {
   const { address } = connection;
-  await replicas.ask().catch((error: unknown) => {
+  await replicas.confirm().catch((error: unknown) => {
     if (!(error instanceof TooFewReplicas)) throw toLockError(error, address, name);
     const { confirmed: count, terms } = error;
     throw redisRefusals.tooFewReplicas(name, address, count, terms.count, terms.timeout, true);

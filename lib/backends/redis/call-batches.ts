@@ -101,7 +101,7 @@ export class CallBatches {
     command.push(connection.latestUseful(sentAt), this.keys.channelsFor(calls));
     if (script === 'acquire') command.push(tokensFor(calls), claimsOf(calls), this.termsOf(calls));
     else command.push(claimsOf(calls), this.shares(calls));
-    const confirmed = this.replicas?.ask();
+    const confirmed = this.replicas?.confirm();
     // Awaited below, when there is a grant to confirm.
     confirmed?.catch(() => undefined);
     connection.run(script, keyCount, command).then(
@@ -111,7 +111,7 @@ export class CallBatches {
         connection.serverClock.observe(replies[0], sentAt);
         if (replies[1] === 'late') refuse(calls, late, sentAt);
         else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
-        else calls.forEach((call, index) => this.answer(call, replies[1 + index], sentAt));
+        else calls.forEach((call, index) => this.settle(call, replies[1 + index], sentAt));
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -129,7 +129,7 @@ export class CallBatches {
       (reply) => {
         const replies = this.read(calls, sentAt, () => releaseReplies(reply, calls.length));
         if (!replies) return;
-        calls.forEach((call, index) => this.answer(call, replies === 'released' ? replies : replies[index], sentAt));
+        calls.forEach((call, index) => this.settle(call, replies === 'released' ? replies : replies[index], sentAt));
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -137,7 +137,7 @@ export class CallBatches {
     );
   }
 
-  private answer(call: ScriptCall, reply: unknown, sentAt: number): void {
+  private settle(call: ScriptCall, reply: unknown, sentAt: number): void {
     const failure = failureIn(reply);
     if (failure) this.failed([call], failure, sentAt);
     else this.read([call], sentAt, () => call.answered(reply, sentAt));
@@ -154,7 +154,7 @@ export class CallBatches {
   }
 
   private failed(calls: readonly ScriptCall[], error: unknown, sentAt: number): void {
-    this.connection.lookAt(error);
+    this.connection.leaveIfUseless(error);
     refuse(calls, error, sentAt);
   }
 
@@ -168,7 +168,7 @@ export class CallBatches {
       calls.forEach((call, index) => {
         const reply = replies[1 + index];
         if (error !== undefined && isGrant(reply)) call.failed(new UnconfirmedGrant(error), sentAt);
-        else this.answer(call, reply, sentAt);
+        else this.settle(call, reply, sentAt);
       });
     };
     confirmed.then(() => answer(), answer);

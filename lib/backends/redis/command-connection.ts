@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LockLog } from '../../core/lock-log.js';
 import { inRoot } from '../../core/root-context.js';
 import { redisLines, redisReasons, redisRefusals } from './redis.messages.js';
-import { AnswerWatch } from './answer-watch.js';
+import { ReplyWatch } from './reply-watch.js';
 import { addressOf, breakConnection, endConnection, openConnection, samePeer, streamOf } from './redis-connection.js';
 import { isReadOnly, isRefused, reasonOf, toLockError, toStartError } from './redis-errors.js';
 import { decodeCopies, decodeTime, UnexpectedReply } from './replies.js';
@@ -34,7 +34,7 @@ export class CommandConnection {
   /** For a quorum node: the server process, the same for all its addresses; undefined when the server does not send it. */
   serverId: string | undefined;
 
-  private readonly answers: AnswerWatch;
+  private readonly replies: ReplyWatch;
   private closed = false;
   private lastError: unknown;
   /** Why the connection is in the database 0 instead of its own: ioredis goes on there. */
@@ -61,7 +61,7 @@ export class CommandConnection {
     remark = '',
   ) {
     this.address = addressOf(redis) + remark;
-    this.answers = new AnswerWatch(commandTimeout, () => {
+    this.replies = new ReplyWatch(commandTimeout, () => {
       this.lastError = redisReasons.noAnswer(commandTimeout);
       this.reset();
     });
@@ -196,7 +196,7 @@ export class CommandConnection {
    * Leaves a server that cannot write: the same name may lead to another server now. Leaves a connection whose replies cannot be decoded:
    * it may be out of step.
    */
-  lookAt(error: unknown): void {
+  leaveIfUseless(error: unknown): void {
     const isUseless = isReadOnly(error) || error instanceof UnexpectedReply;
     // Not at once: where there is no other server, each new connection would be logged.
     if (!isUseless || performance.now() < this.usableSince + this.commandTimeout) return;
@@ -223,7 +223,7 @@ export class CommandConnection {
       const [time] = await Promise.all([
         this.send(() => this.redis.time()),
         this.loadScripts(),
-        this.node && this.askServer(this.node.uptime),
+        this.node && this.readServer(this.node.uptime),
       ]);
       this.serverClock.observe(decodeTime(time), sentAt);
     } catch (error) {
@@ -256,7 +256,7 @@ export class CommandConnection {
    * up to one too many.
    * @param isNeeded true when locks depend on it
    */
-  private async askServer(isNeeded: boolean): Promise<void> {
+  private async readServer(isNeeded: boolean): Promise<void> {
     const answer = this.send(() => this.redis.info('server'));
     const info = String(isNeeded ? await answer : await answer.catch(() => ''));
     this.serverId = /^run_id:(\w+)/m.exec(info)?.[1];
@@ -305,19 +305,19 @@ export class CommandConnection {
   /** Sends outside of all requests: they share the connection. A command without a reply in time breaks it. */
   private send(command: () => Promise<unknown>): Promise<unknown> {
     return inRoot(() => {
-      this.answers.begin();
+      this.replies.begin();
       return command().then(this.answered, this.failed);
     });
   }
 
   private readonly answered = (reply: unknown): unknown => {
-    this.answers.end();
+    this.replies.end();
     return reply;
   };
 
   private readonly failed = (error: unknown): never => {
-    this.answers.end();
-    this.lookAt(error);
+    this.replies.end();
+    this.leaveIfUseless(error);
     throw error;
   };
 }

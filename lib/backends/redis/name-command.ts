@@ -29,7 +29,7 @@ export async function commandFor<T>(
       if (failure) throw failure;
       return decode(reply, sentAt);
     } catch (error) {
-      connection.lookAt(error);
+      connection.leaveIfUseless(error);
       if (!isMissingScript(error) || !mayLoad) throw toLockError(error, connection.address, name);
     }
     await connection.loadScripts().catch((error: unknown) => {

@@ -36,7 +36,7 @@ import { ReplicaConfirmation, type ReplicaTerms, TooFewReplicas, UnconfirmedGran
 import { isMissingScript, isTransient, toLockError } from './redis-errors.js';
 import { RedisViews } from './redis-views.js';
 import {
-  type AcquireAnswer,
+  type DecodedAcquire,
   type GrantMessage,
   decodeAcquire,
   decodeGrant,
@@ -333,7 +333,7 @@ export class RedisBackend implements LockBackend {
   private queued(
     request: AcquireRequest,
     sentAt: number,
-    { rest, listening, yields, holder }: Extract<AcquireAnswer, { status: 'queued' }>,
+    { rest, listening, yields, holder }: Extract<DecodedAcquire, { status: 'queued' }>,
   ): AcquireReply {
     this.subscriber?.listen(request.name);
     if (!listening) this.subscriber?.missed(sentAt, request.name);
@@ -352,7 +352,7 @@ export class RedisBackend implements LockBackend {
       const keyCount = command.length;
       command.push(holds.map(termsOf).join(' '));
       if (this.keys.renewalTerms) command.push(this.keys.renewalTerms(holds));
-      const confirmed = this.replicas?.ask();
+      const confirmed = this.replicas?.confirm();
       confirmed?.catch(() => undefined);
       const reply = await this.connection.run('renew', keyCount, command);
       const [now, ...replies] = timedReply('renew', reply, holds.length);
@@ -363,7 +363,7 @@ export class RedisBackend implements LockBackend {
         return answers.map((answer) => (answer === 'lost' ? answer : 'unanswered'));
       return answers;
     } catch (error) {
-      this.connection.lookAt(error);
+      this.connection.leaveIfUseless(error);
       if (!isMissingScript(error) || !mayLoad) return holds.map(() => 'unanswered');
       await this.connection.loadScripts().catch(() => undefined);
       return this.renewAll(holds, false);
@@ -376,7 +376,7 @@ export class RedisBackend implements LockBackend {
       if (failure) throw failure;
       return decodeRenew(reply, sentAt);
     } catch (error) {
-      this.connection.lookAt(error);
+      this.connection.leaveIfUseless(error);
       return 'unanswered';
     }
   }

@@ -54,7 +54,7 @@ export class RedisViews {
         .scan(cursor, pattern, keysAtOnce)
         .then(decodeScan)
         .catch((error: unknown) => {
-          connection.lookAt(error);
+          connection.leaveIfUseless(error);
           throw toLockError(error, connection.address);
         });
       cursor = next;

@@ -70,8 +70,8 @@ export class ReplicaConfirmation {
    * Settles when enough replicas have everything that was sent up to and in this turn of the event loop. @throws TooFewReplicas, or errors
    * of ioredis
    */
-  ask(): Promise<void> {
-    this.next ??= inRoot(() => this.askInTurn());
+  confirm(): Promise<void> {
+    this.next ??= inRoot(() => this.confirmInTurn());
     return this.next;
   }
 
@@ -86,7 +86,7 @@ export class ReplicaConfirmation {
     }
   }
 
-  private async askInTurn(): Promise<void> {
+  private async confirmInTurn(): Promise<void> {
     // Without an open WAIT this is still the same turn: the new one follows its commands directly.
     await this.underWay;
     this.next = undefined;

@@ -69,7 +69,7 @@ const isTexts = (value: unknown): value is string[] =>
 const areCounts = (...values: number[]): boolean => values.every(isCount);
 
 /** The reply of the acquire and the share script for one claim (its REPLY header), decoded. */
-export type AcquireAnswer =
+export type DecodedAcquire =
   | Exclude<AcquireReply, { status: 'queued' }>
   | {
       readonly status: 'queued';
@@ -84,7 +84,7 @@ export type AcquireAnswer =
 const refusal = /^(?:contended (\d+|-)|queued (\d+|-) (listening|yielding|polling))(?: (\S+) (\d+|-) (\d+|-))?$/;
 
 /** @param sentAt when the request was sent (local ms): the server cannot have granted earlier. */
-export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): AcquireAnswer {
+export function decodeAcquire(reply: unknown, request: AcquireRequest, sentAt: number): DecodedAcquire {
   if (typeof reply === 'number') {
     // Granted with the requested terms, by a server without waiters.
     return {

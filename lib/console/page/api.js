@@ -1,4 +1,4 @@
-/** @typedef {import('../answers.js').OverviewAnswer} View */
+/** @typedef {import('../responses.js').OverviewResponse} View */
 /** @typedef {import('../../core/lock-info.js').LockInfo} LockInfo */
 
 /** Milliseconds after which an answer counts as missing. */
@@ -18,7 +18,7 @@ export class Refused extends Error {
   }
 }
 
-/** What the console says. What a guard or a proxy answers may have any text there. @type {ReadonlyArray<import('../answers.js').RefusalAnswer['error']>} */
+/** What the console says. What a guard or a proxy answers may have any text there. @type {ReadonlyArray<import('../responses.js').RefusalResponse['error']>} */
 const words = [
   'unavailable',
   'refused',
@@ -116,7 +116,9 @@ export async function readLock(connection, name) {
 
 /** @param {string | undefined} connection @param {string} id a client, a host, or `host:pid` */
 export async function readProcess(connection, id) {
-  return /** @type {import('../answers.js').ProcessAnswer} */ (await ask('api/process?' + query({ connection, id })));
+  return /** @type {import('../responses.js').ProcessResponse} */ (
+    await ask('api/process?' + query({ connection, id }))
+  );
 }
 
 /** @param {string | undefined} connection @param {string} list @param {string} of the lock or the process that it belongs to @param {number} from */
@@ -127,12 +129,12 @@ export async function readList(connection, list, of, from) {
     from: String(from),
     [list === 'holds' ? 'id' : 'name']: of === '' ? undefined : of,
   };
-  return /** @type {import('../answers.js').ListAnswer} */ (await ask('api/list?' + query(fields)));
+  return /** @type {import('../responses.js').ListResponse} */ (await ask('api/list?' + query(fields)));
 }
 
 /** @param {string | undefined} connection @param {string} text */
 export async function findLocks(connection, text) {
-  return /** @type {import('../answers.js').FindAnswer} */ (await ask('api/find?' + query({ connection, text })));
+  return /** @type {import('../responses.js').FindResponse} */ (await ask('api/find?' + query({ connection, text })));
 }
 
 /** @param {{ connection: string | undefined, name: string, typed: string, fencingToken: number | undefined, client: string, reason: string }} release */

@@ -3,7 +3,7 @@ import { callerOf, holderOf, nameLock, nameProcess, processOf, reasonOf } from '
 import { addressOf } from './route.js';
 import { guide } from './why.js';
 
-/** @typedef {import('../answers.js').OverviewAnswer} View */
+/** @typedef {import('../responses.js').OverviewResponse} View */
 /** @typedef {View['contended'][number]} Contended */
 /** @typedef {import('../../operators/wait-tree.js').WaitedLock} WaitedLock */
 

@@ -4,8 +4,8 @@ import { callerOf, holderOf, nameLock, processOf, reasonOf } from './parties.js'
 import { addressOf, shownConnection } from './route.js';
 import { Sheet } from './sheet.js';
 
-/** @typedef {import('../answers.js').ProcessAnswer} ProcessAnswer */
-/** @typedef {import('../answers.js').ProcessView} ProcessView */
+/** @typedef {import('../responses.js').ProcessResponse} ProcessResponse */
+/** @typedef {import('../responses.js').ProcessView} ProcessView */
 
 /** What is wrong with a connection, as `health()` says it. @type {Record<string, string>} */
 const troubleTexts = {
@@ -36,7 +36,7 @@ export class ProcessSheet extends Sheet {
 
   /** @override @param {string} id */
   async read(id) {
-    /** @type {ProcessAnswer | undefined} */
+    /** @type {ProcessResponse | undefined} */
     let answer;
     try {
       answer = await readProcess(shownConnection(), id);

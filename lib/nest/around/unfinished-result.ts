@@ -4,7 +4,7 @@ import { Observable, isObservable } from 'rxjs';
 import type { Unfinished } from '../../connection/around-promise.js';
 import type { LockScope } from '../../core/lock.js';
 import { iterateIn } from './around-iterable.js';
-import type { HttpAnswer } from '../base/request-context.js';
+import type { HttpResponse } from '../base/request-context.js';
 import { callRefusals } from './around.messages.js';
 import { lazyKind } from '../../connection/lazy-result.js';
 
@@ -13,8 +13,9 @@ import { lazyKind } from '../../connection/lazy-result.js';
  * handler that returned a stream or writes the response itself. Other streams have an unknown reader.
  * @returns undefined when the result is complete.
  */
-export function endOf(result: unknown, answer: HttpAnswer | undefined): Promise<void> | undefined {
-  const sent = answer && (answer.byHand || isStreamedBody(result) || isObservable(result)) ? answer.end() : undefined;
+export function endOf(result: unknown, response: HttpResponse | undefined): Promise<void> | undefined {
+  const sent =
+    response && (response.byHand || isStreamedBody(result) || isObservable(result)) ? response.end() : undefined;
   if (!(result instanceof StreamableFile)) return sent && whenRead(result, sent);
   // A file that an interceptor dropped ends with the response.
   const read = wholeStream(result.getStream());
@@ -40,21 +41,21 @@ export function unfinished<T>(
   result: T,
   scope: LockScope,
   where: string,
-  answer: HttpAnswer | undefined,
+  response: HttpResponse | undefined,
 ): Unfinished<T> | undefined {
-  const end = certainEndOf(result, answer);
+  const end = certainEndOf(result, response);
   if (end) return { result: continued(result, scope), end };
   const kind = lazyKind(result);
   if (kind === 'an Observable') throw callRefusals.lateObservable(where);
   if (kind === 'an async generator') throw callRefusals.lateGenerator(where);
   // The response of a handler may be none of Node.
-  if (kind !== undefined && !answer) throw callRefusals.lateResult(where, kind);
+  if (kind !== undefined && !response) throw callRefusals.lateResult(where, kind);
   return undefined;
 }
 
-function certainEndOf(result: unknown, answer: HttpAnswer | undefined): Promise<void> | undefined {
+function certainEndOf(result: unknown, response: HttpResponse | undefined): Promise<void> | undefined {
   try {
-    return endOf(result, answer);
+    return endOf(result, response);
   } catch {
     // A getter of the application's own: the work is done, and its result is none of these.
     return undefined;

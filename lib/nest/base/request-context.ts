@@ -11,7 +11,7 @@ interface HttpRequest {
 }
 
 /** The response that the result of a route handler becomes. */
-export interface HttpAnswer {
+export interface HttpResponse {
   /** True when the handler writes the response itself, by `@Res()` or `@Next()`: then its result says nothing about the end. */
   readonly byHand: boolean;
   /** Settles when the response is over: sent, failed, or its client hung up. Undefined when it is not a response of Node. */
@@ -30,7 +30,7 @@ export function inRequest<T>(context: ExecutionContext, fn: () => T): T {
 }
 
 /** @returns undefined when the method is not the handler of the running request. */
-export function answerOf(instance: object, property: string | symbol): HttpAnswer | undefined {
+export function responseOf(instance: object, property: string | symbol): HttpResponse | undefined {
   const request = requests.getStore();
   // A method that was called without an object is no handler; it is refused later.
   if (!request || !isSame(request.handler, Reflect.get(Object(instance) as object, property))) return undefined;

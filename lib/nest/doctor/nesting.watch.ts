@@ -59,20 +59,20 @@ class OrderWatch implements NestingWatch {
   async watch(
     key: LockKey,
     options: ResolvedLockOptions,
-    place: LockSite,
+    site: LockSite,
     take: () => Promise<LockScope>,
   ): Promise<LockScope> {
-    const asked = this.asked(key, options, place);
+    const asked = this.asked(key, options, site);
     const scope = await take();
     asks.set(scope.lock, asked);
     return scope;
   }
 
-  asked(key: LockKey, options: ResolvedLockOptions, place: LockSite): readonly WatchedLock[] {
+  asked(key: LockKey, options: ResolvedLockOptions, site: LockSite): readonly WatchedLock[] {
     const around = [...locksAround()].flatMap((lock) => asks.get(lock) ?? []);
     const isHeld = ({ connection, name }: WatchedLock): boolean =>
       around.some((outer) => outer.connection === connection && outer.name === name);
-    const asked = [key].flat().map((name, index) => this.ask(name, index, options, place));
+    const asked = [key].flat().map((name, index) => this.requestOf(name, index, options, site));
     const missing = [...new Map(asked.map((ask) => [ask.name, ask])).values()].filter((ask) => !isHeld(ask));
     missing.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const ask of missing) for (const outer of around) this.nested(outer, ask, options.wait);
@@ -81,14 +81,14 @@ class OrderWatch implements NestingWatch {
     return asked;
   }
 
-  private ask(name: string, index: number, { renew, lease }: ResolvedLockOptions, place: LockSite): WatchedLock {
+  private requestOf(name: string, index: number, { renew, lease }: ResolvedLockOptions, site: LockSite): WatchedLock {
     const { connection } = this;
-    const template = place.template ?? place.templates?.[index];
+    const template = site.template ?? site.templates?.[index];
     return {
       connection,
       kind: `${connection}/${template === undefined ? kindOfName(name) : kindOfTemplate(template)}`,
       name,
-      site: place.templates ? { where: place.where, template } : place,
+      site: site.templates ? { where: site.where, template } : site,
       fixedLease: renew ? undefined : lease,
     };
   }
@@ -116,11 +116,11 @@ function stepText({ outer, inner }: LockStep): string {
 }
 
 /** Without the name: there can be any number of names that are not made from templates. */
-const siteOf = ({ site: place }: NestedLock): string => `${place.where} ${place.template ?? ''}`;
+const siteOf = ({ site }: NestedLock): string => `${site.where} ${site.template ?? ''}`;
 
 /** `'product:#{id}' (TicketOffice.buy)` */
-const inPlace = ({ site: place, name }: NestedLock): string =>
-  `${printable(place.template ?? kindOfName(name))} (${place.where})`;
+const inPlace = ({ site, name }: NestedLock): string =>
+  `${printable(site.template ?? kindOfName(name))} (${site.where})`;
 
 /** Names tell two locks of one kind apart. */
-const named = ({ site: place, name }: NestedLock): string => `${printable(name)} (${place.where})`;
+const named = ({ site, name }: NestedLock): string => `${printable(name)} (${site.where})`;

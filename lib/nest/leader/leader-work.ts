@@ -3,20 +3,20 @@ import { aroundIterable } from '../around/around-iterable.js';
 import { isLazyStream } from '../../connection/lazy-result.js';
 import { continued, endOf, wholeStream } from '../around/unfinished-result.js';
 import type { LockScope } from '../../core/lock.js';
-import type { HttpAnswer } from '../base/request-context.js';
+import type { HttpResponse } from '../base/request-context.js';
 import type { LocalElection } from '../../leader/election.js';
 
 /**
  * Runs a call on the leader. Its work ends with its result; with the stream or the response that it returned; or, where the result begins its
  * work only later, with that: the next leader is elected then.
  * @param scope of the present leadership
- * @param answer the response of the request, if the call is a request's handler
+ * @param response the response of the request, if the call is a request's handler
  */
 export function runOnLeader(
   election: LocalElection,
   scope: LockScope,
   call: () => unknown,
-  answer: HttpAnswer | undefined,
+  response: HttpResponse | undefined,
 ): unknown {
   const ended = (): void => void scope.leave('worked');
   let result: unknown;
@@ -35,7 +35,7 @@ export function runOnLeader(
       ended();
       return onLeader(election, value);
     }
-    const end = endOf(value, answer) ?? (isLazyStream(value) ? wholeStream(value) : undefined);
+    const end = endOf(value, response) ?? (isLazyStream(value) ? wholeStream(value) : undefined);
     if (end) {
       void end.then(ended);
       return continued(value, scope);

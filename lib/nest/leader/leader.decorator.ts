@@ -11,7 +11,7 @@ import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled }
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
 import { placeRefusals } from '../base/decorator.messages.js';
-import { answerOf, isWrittenByHand } from '../base/request-context.js';
+import { responseOf, isWrittenByHand } from '../base/request-context.js';
 import { addElectedMethod, type ElectedMethod } from './elected-methods.js';
 import { electionRefusals, leaderRefusals as refusals } from '../../leader/leader.messages.js';
 import { runOnLeader } from './leader-work.js';
@@ -43,7 +43,7 @@ export interface LeaderDecorator<This = unknown> {
 
 /** The compiler names this when another type is returned where the method does not run. */
 export interface LeaderOnlyMismatch<Result> {
-  '@LeaderOnly: elsewhere the method answers undefined, so its type must say so': Result | undefined;
+  '@LeaderOnly: elsewhere the method returns undefined, so its type must say so': Result | undefined;
 }
 
 export interface LeaderOnlyDecorator {
@@ -122,7 +122,7 @@ export function LeaderOnly(...given: [election: string, options?: Pick<LeaderOpt
         own.standIn(where);
         const scope = own.enter();
         if (!scope) return isAsync ? Promise.resolve() : undefined;
-        return runOnLeader(own, scope, call, answerOf(instance, method.property));
+        return runOnLeader(own, scope, call, responseOf(instance, method.property));
       };
       method.descriptor.value = addGate(target, method.property, gate, original);
     });

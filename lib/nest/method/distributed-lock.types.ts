@@ -28,7 +28,7 @@ export interface FallbackMismatch<Expected> {
   'onContended does not fit the method': Expected;
 }
 export interface SkipMismatch<Result> {
-  "with onContended: 'skip' the method may answer undefined, so its type must say so": Result | undefined;
+  "with onContended: 'skip' the method may return undefined, so its type must say so": Result | undefined;
 }
 export interface ThisMismatch<Expected> {
   'a function of the options is called on the object that has the method': Expected;

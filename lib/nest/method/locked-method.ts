@@ -13,7 +13,7 @@ import { connectionOfInstance } from './connection-slot.js';
 import { type ContendedCall, ContendedScope, inPlaceOf } from '../around/contended-call.js';
 import { located } from '../../errors/configuration.js';
 import type { HeldRequest } from './held-call.js';
-import { type HttpAnswer, answerOf } from '../base/request-context.js';
+import { type HttpResponse, responseOf } from '../base/request-context.js';
 import { callRefusals } from '../around/around.messages.js';
 import type { ResultKind } from '../around/result-kind.js';
 import { endOf, unfinished } from '../around/unfinished-result.js';
@@ -90,13 +90,13 @@ export class LockedMethod {
 
   /** Returns at once the kind of result that the method returns; inside it the lock is taken, the work runs, and the lock is left. */
   around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
-    const answer = answerOf(instance, this.settings.property);
+    const response = responseOf(instance, this.settings.property);
     const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
-    if (this.settings.onContended === 'throw') return this.guard(enter, work, answer);
+    if (this.settings.onContended === 'throw') return this.guard(enter, work, response);
     return this.guard(
       (signal) => enter(signal).catch(contendedScope),
       (scope) => (scope instanceof ContendedScope ? this.instead(scope.error, instance, args) : work(scope)),
-      answer,
+      response,
     );
   }
 
@@ -130,11 +130,11 @@ export class LockedMethod {
     return this.enterOn(connection, this.settings.key, undefined, [context], signal);
   }
 
-  /** @param answer the response of the request, if the call is a request's handler. */
+  /** @param response the response of the request, if the call is a request's handler. */
   private guard(
     enter: (signal?: AbortSignal) => Promise<LockScope>,
     work: (scope: LockScope) => unknown,
-    answer?: HttpAnswer,
+    response?: HttpResponse,
   ): unknown {
     const { kind, where } = this.settings;
     switch (kind) {
@@ -142,10 +142,10 @@ export class LockedMethod {
         return aroundPromise(
           () => enter(),
           work,
-          (result, scope) => unfinished(result, scope, where, answer),
+          (result, scope) => unfinished(result, scope, where, response),
         );
       case 'observable':
-        return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1], (last) => endOf(last, answer));
+        return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1], (last) => endOf(last, response));
       case 'iterable':
         return this.iterable(() => aroundIterable(() => enter(), work as Parameters<typeof aroundIterable>[1]));
     }

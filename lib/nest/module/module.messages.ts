@@ -14,7 +14,7 @@ export const moduleRefusals = {
   noMethod: () => wrong('the class has no method createRedisLockOptions; let it implement RedisLockOptionsFactory.'),
 
   /** A factory without `return`, most likely. */
-  noAnswer: (given: unknown) => wrong(`the factory returned ${describe(given)}; let it return the options, or {}.`),
+  noResult: (given: unknown) => wrong(`the factory returned ${describe(given)}; let it return the options, or {}.`),
 
   /** `name` or `isGlobal` in the result of a factory. */
   besideFactory: (option: string) =>

@@ -117,8 +117,8 @@ function hidingOptions(provider: Provider): Provider {
   if (typeof provider === 'function' || provider.provide !== MODULE_OPTIONS_TOKEN) return provider;
   if ('useFactory' in provider) {
     const useFactory = async (...args: unknown[]): Promise<HiddenOptions> => {
-      const answer = (await provider.useFactory(...args)) as RedisLockFactoryOptions | undefined;
-      const options = located(forRootAsync, () => resolveAnswer(answer));
+      const given = (await provider.useFactory(...args)) as RedisLockFactoryOptions | undefined;
+      const options = located(forRootAsync, () => resolveResult(given));
       return () => options;
     };
     return { ...provider, useFactory };
@@ -142,10 +142,10 @@ function checkingFactory(provider: Provider): Provider {
 }
 
 /** @throws LockConfigurationError for a result that a factory must not return. */
-function resolveAnswer(answer: RedisLockFactoryOptions | undefined): ResolvedModuleOptions {
-  if (!answer) throw moduleRefusals.noAnswer(answer);
-  const options = resolveModuleOptions(answer);
-  refuseExtras(answer);
+function resolveResult(given: RedisLockFactoryOptions | undefined): ResolvedModuleOptions {
+  if (!given) throw moduleRefusals.noResult(given);
+  const options = resolveModuleOptions(given);
+  refuseExtras(given);
   return options;
 }
 

@@ -7,7 +7,7 @@ import { LockError, type LockErrorCode } from '../../errors/lock-errors.js';
 import { isAwaited } from './flow-boundary.js';
 
 /** The body for an HTTP client. The lock's name and the cause are internals and stay out of it. */
-interface Answer {
+interface Body {
   readonly error: string;
   readonly message: string;
 }
@@ -15,22 +15,22 @@ interface Answer {
 /** HTTP statuses of lock errors. */
 type Status = LockError['statusCode'];
 
-const answers: Record<Status, Answer> = {
+const bodies: Record<Status, Body> = {
   409: { error: 'Conflict', message: 'The resource is in use. Try again later.' },
   500: { error: 'Internal Server Error', message: 'Internal server error' },
   503: { error: 'Service Unavailable', message: 'The service cannot handle the request now. Try again later.' },
 };
 
 /** An error of another version of this package may have a status that is not known here: it is an internal error. */
-export const statusOf = ({ statusCode }: LockError): Status => (Object.hasOwn(answers, statusCode) ? statusCode : 500);
+export const statusOf = ({ statusCode }: LockError): Status => (Object.hasOwn(bodies, statusCode) ? statusCode : 500);
 
 /** For an HTTP client. */
 export const bodyOf = (
   statusCode: Status,
   code: LockErrorCode,
-): Answer & { statusCode: Status; code: LockErrorCode } => ({
+): Body & { statusCode: Status; code: LockErrorCode } => ({
   statusCode,
-  ...answers[statusCode],
+  ...bodies[statusCode],
   code,
 });
 
@@ -69,7 +69,7 @@ export class LockErrorFilter implements ExceptionFilter<LockError> {
     const isTold = status !== 500 && (type !== 'rpc' || isAwaited(host.switchToRpc().getContext()));
     if (!isTold && !isLogged(error)) this.logger.error(error.message, error.stack);
     if (type === 'rpc') return throwError(() => messageOf(error));
-    const { message } = answers[status];
+    const { message } = bodies[status];
     // Each GraphQL server sends `extensions`. The lock error is the cause, for `formatError`.
     if (type === 'graphql')
       throw Object.assign(new Error(message, { cause: error }), { extensions: details(error, status) });

@@ -59,10 +59,12 @@ export class LockedRequest implements HeldRequest {
     this.scope.lock.assertHeld();
     const result = work();
     // Promises only: calling `then` of a lazy query would run it.
-    return result instanceof Promise ? result.then((value: unknown) => this.look(value)) : this.look(result);
+    return result instanceof Promise
+      ? result.then((value: unknown) => this.noteStream(value))
+      : this.noteStream(result);
   }
 
-  private look(result: unknown): unknown {
+  private noteStream(result: unknown): unknown {
     if (isObservable(result)) {
       this.streams = true;
       if (this.isAbandoned) this.stop();

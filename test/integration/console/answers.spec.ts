@@ -6,7 +6,7 @@ import { RedisLockModule, RedisLockService } from 'nestjs-redis-lock';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { Budget } from '../../../lib/console/budget.js';
 import { ConsoleReader } from '../../../lib/console/console.reader.js';
-import type { FindAnswer, ListAnswer, ProcessAnswer } from '../../../lib/console/answers.js';
+import type { FindResponse, ListResponse, ProcessResponse } from '../../../lib/console/responses.js';
 import { adapters } from '../transports/http-servers.js';
 import { startRedis } from '../../support/redis-server.js';
 import { unique } from '../engine/engine.js';
@@ -38,8 +38,8 @@ afterEach(() => {
 });
 
 describe('a search', () => {
-  const find = async ({ get }: ReturnType<typeof bound>, text: string): Promise<FindAnswer> =>
-    (await get(`/api/find?text=${encodeURIComponent(text)}`)).json as unknown as FindAnswer;
+  const find = async ({ get }: ReturnType<typeof bound>, text: string): Promise<FindResponse> =>
+    (await get(`/api/find?text=${encodeURIComponent(text)}`)).json as unknown as FindResponse;
 
   it('has the locks that are held or waited for and whose names begin so', async () => {
     const opened = bound(await open(undefined, {}, undefined, { redis: await server() }));
@@ -102,8 +102,8 @@ it('a search finds names by what is shown, where that begins in another way', as
 });
 
 describe('a look at a process', () => {
-  const look = async ({ get }: ReturnType<typeof bound>, id: string): Promise<ProcessAnswer> =>
-    (await get(`/api/process?id=${encodeURIComponent(id)}`)).json as unknown as ProcessAnswer;
+  const look = async ({ get }: ReturnType<typeof bound>, id: string): Promise<ProcessResponse> =>
+    (await get(`/api/process?id=${encodeURIComponent(id)}`)).json as unknown as ProcessResponse;
 
   it('has what this process holds, waits for and holds while it waits, and how many wait for it', async () => {
     const opened = bound(await open());
@@ -122,7 +122,7 @@ describe('a look at a process', () => {
     for (const id of [host!, `${host}:${pid}`])
       expect((await look(opened, id)).processes.map((found) => found.client)).toContain(client);
     expect((await opened.get(`/api/process?id=${host}:0`)).status).toBe(404);
-    const [{ holds, waits }] = processes as [ProcessAnswer['processes'][number]];
+    const [{ holds, waits }] = processes as [ProcessResponse['processes'][number]];
     expect(holds[0]).toMatchObject({ key: inner, label: 'holder', callers: 1 });
     // Once each, although a caller tells of the one for which it waits.
     expect(holds).toHaveLength(3);
@@ -146,8 +146,8 @@ describe('a look at a process', () => {
 });
 
 describe('a list', () => {
-  const list = async ({ console }: { console: Console }, query: string): Promise<ListAnswer> =>
-    (await console.get(`/api/list?${query}`)).json as unknown as ListAnswer;
+  const list = async ({ console }: { console: Console }, query: string): Promise<ListResponse> =>
+    (await console.get(`/api/list?${query}`)).json as unknown as ListResponse;
 
   it('has the entries behind those that an overview shows, a hundred at a time', async () => {
     const opened = bound(await open());
@@ -163,7 +163,7 @@ describe('a list', () => {
     const shown = [...first.items, ...rest.items] as Array<{ key: string }>;
     expect(shown.map(({ key }) => key).sort()).toEqual([...names].sort());
     expect(await list(opened, `of=holds&id=${client}&from=100`)).toMatchObject({ total: 105, more: 0, from: 100 });
-    const { processes } = (await opened.get(`/api/process?id=${client}`)).json as unknown as ProcessAnswer;
+    const { processes } = (await opened.get(`/api/process?id=${client}`)).json as unknown as ProcessResponse;
     expect(processes.map(({ holds, moreHolds }) => [holds.length, moreHolds])).toEqual([[100, 5]]);
     expect(await list(opened, `of=waiters&name=${names[0]}`)).toMatchObject({
       items: [{ client, callers: 1 }],

@@ -427,7 +427,7 @@ describe('the WAIT for replicas', () => {
       return count;
     };
     const confirmation = new ReplicaConfirmation({ copies } as unknown as CommandConnection, { count: 1, timeout: 50 });
-    await requests.run('first', () => confirmation.ask());
+    await requests.run('first', () => confirmation.confirm());
     expect(asked).toEqual([undefined]);
   });
 });

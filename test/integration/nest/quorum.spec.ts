@@ -89,7 +89,7 @@ describe('RedisLockModule.forRoot({ quorum })', () => {
       await servers[1]!.kill();
       const error = await locks.acquire('a', { wait: 0 }).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(QuorumNotReachedError);
-      expect((error as QuorumNotReachedError).votes.map(({ node, answer }) => [node, answer])).toEqual([
+      expect((error as QuorumNotReachedError).votes.map(({ node, reply }) => [node, reply])).toEqual([
         [`127.0.0.1:${servers[0]!.port}`, 'granted'],
         [`127.0.0.1:${servers[1]!.port}`, 'unreachable'],
         [`127.0.0.1:${servers[2]!.port}`, 'unreachable'],

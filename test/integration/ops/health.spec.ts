@@ -108,10 +108,10 @@ describe('LockHealthIndicator', () => {
       held: 1,
       waiting: 1,
       oldestHold: expect.any(Number),
-      lastAnswer: expect.any(Number),
+      lastReply: expect.any(Number),
       findings: [],
     });
-    expect([entry['oldestHold'], entry['lastAnswer']].every(Number.isInteger)).toBe(true);
+    expect([entry['oldestHold'], entry['lastReply']].every(Number.isInteger)).toBe(true);
     expect(text).not.toContain('secret');
     giveUp.abort();
     await expect(waiting).rejects.toThrow();
@@ -312,6 +312,6 @@ describe('LockHealthIndicator', () => {
     await using app = await onServer(server, impatient);
     const { code, locks } = await healthOf(app);
     expect({ code, locks }).toMatchObject({ code: 503, locks: { status: 'down', reasons: ['unavailable'] } });
-    expect(locks).not.toHaveProperty('lastAnswer');
+    expect(locks).not.toHaveProperty('lastReply');
   });
 });

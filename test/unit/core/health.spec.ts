@@ -23,7 +23,7 @@ describe('the health of a client', () => {
     await v.clock.advance(8_999);
     await v.operators.health.check();
     expect(v.backend.acquired.map(({ name }) => name)).toEqual(['a']);
-    expect(v.operators.health.lastAnswer).toBe(999);
+    expect(v.operators.health.lastReply).toBe(999);
   });
 
   it('asks the backend when the last grant is five seconds old', async () => {
@@ -71,13 +71,13 @@ describe('the health of a client', () => {
 
   it('gives the backend commandTimeout for the lock that it takes, and knows the answer for 5 seconds', async () => {
     const v = new VirtualClient();
-    expect(v.operators.health.lastAnswer).toBeUndefined();
+    expect(v.operators.health.lastReply).toBeUndefined();
     await v.operators.health.check();
     expect(v.backend.acquired[0]!.giveUpAt).toBe(v.clock.now() + v.backend.commandTimeout);
     await v.clock.advance(4_999);
     await v.operators.health.check();
     expect(v.backend.acquired).toHaveLength(1);
-    expect(v.operators.health.lastAnswer).toBe(4_999);
+    expect(v.operators.health.lastReply).toBe(4_999);
   });
 
   it('does not count a lock that one caller passed to the next inside the process as a grant', async () => {

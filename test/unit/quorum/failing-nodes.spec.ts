@@ -81,8 +81,8 @@ describe.each([3, 5])('a quorum of %i', (size) => {
         expect(error).toBeInstanceOf(QuorumNotReachedError);
         expect(error).toBeInstanceOf(LockUnavailableError);
         expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', key: name });
-        const silent = (error as QuorumNotReachedError).votes.flatMap(({ answer }, position) =>
-          answer === 'unreachable' ? [position] : [],
+        const silent = (error as QuorumNotReachedError).votes.flatMap(({ reply }, position) =>
+          reply === 'unreachable' ? [position] : [],
         );
         expect(silent).toEqual(failing);
         expect(after).toBeLessThanOrEqual(told);

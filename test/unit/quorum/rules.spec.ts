@@ -212,13 +212,13 @@ describe('a node that was started a short while ago', () => {
     const error: unknown = await clock.until(client.acquire('a', { lease: '5s' }).catch((reason: unknown) => reason));
     expect(error).toMatchObject({ name: 'QuorumNotReachedError', code: 'LOCK_UNAVAILABLE' });
     expect((error as { votes: unknown }).votes).toMatchObject([
-      { node: 'node-1', answer: 'unreachable' },
+      { node: 'node-1', reply: 'unreachable' },
       {
         node: 'node-2',
-        answer: 'unreachable',
+        reply: 'unreachable',
         error: expect.stringContaining('another 20000 ms (option quorum.restartGuard)'),
       },
-      { node: 'node-3', answer: 'granted' },
+      { node: 'node-3', reply: 'granted' },
     ]);
     await clock.advance('20s');
     await clock.until(client.acquire('a', { lease: '5s' }));
@@ -268,9 +268,9 @@ describe('the start', () => {
       name: 'QuorumNotReachedError',
       code: 'LOCK_UNAVAILABLE',
       votes: [
-        { node: 'node-1', answer: 'unreachable', error: 'node-1 is dead.' },
-        { node: 'node-2', answer: 'connected' },
-        { node: 'node-3', answer: 'unreachable', error: 'node-3 is dead.' },
+        { node: 'node-1', reply: 'unreachable', error: 'node-1 is dead.' },
+        { node: 'node-2', reply: 'connected' },
+        { node: 'node-3', reply: 'unreachable', error: 'node-3 is dead.' },
       ],
     });
     client.nodes[2]!.heal();

@@ -56,7 +56,7 @@ describe('views of a quorum', () => {
     b.nodes[0]!.fault = 'dead';
     const error: unknown = await quorum.clock.until(b.operators.views.inspect(name).catch((reason: unknown) => reason));
     expect(error).toMatchObject({ name: 'QuorumNotReachedError', code: 'LOCK_UNAVAILABLE', key: name });
-    expect((error as QuorumNotReachedError).votes.map(({ answer }) => answer)).toEqual([
+    expect((error as QuorumNotReachedError).votes.map(({ reply }) => reply)).toEqual([
       'unreachable',
       'connected',
       'unreachable',

@@ -112,7 +112,7 @@ export class ClusterBackend implements LockBackend {
     // A node replied, but not for this slot: it has moved, and for a moment the nodes do not agree where it is.
     while (unanswered.size > 0 && performance.now() + transientPause < until) {
       await sleep(transientPause);
-      await this.look().catch(() => undefined);
+      await this.refreshMap().catch(() => undefined);
       unanswered = await this.renewAt(unanswered, replies);
     }
     return replies;
@@ -131,7 +131,7 @@ export class ClusterBackend implements LockBackend {
   }
 
   async *list(startsWith: string): AsyncGenerator<readonly string[]> {
-    await this.look();
+    await this.refreshMap();
     for (const { backend } of [...this.map.nodes.values()]) yield* backend.list(startsWith);
   }
 
@@ -272,20 +272,20 @@ export class ClusterBackend implements LockBackend {
 
   /** The node that serves the slot now, in place of an unavailable one. */
   private async replacement(slot: number, node: ClusterNode): Promise<ClusterNode | undefined> {
-    await this.look().catch(() => undefined);
+    await this.refreshMap().catch(() => undefined);
     const owner = this.map.owner(slot);
     return owner === node ? undefined : owner;
   }
 
   /** Reads the map of slots, within `commandTimeout`. @throws when no node replies, or none may be asked */
-  private async look(): Promise<void> {
+  private async refreshMap(): Promise<void> {
     const over = new AbortController();
     const late = sleep(this.commandTimeout, undefined, over).catch(() => undefined);
     await Promise.race([this.map.refresh(), late]).finally(() => over.abort());
   }
 
   private async found(slot: number, name: string | undefined): Promise<ClusterNode> {
-    await this.look();
+    await this.refreshMap();
     const node = this.map.owner(slot);
     if (!node) throw redisRefusals.notConnected(name, this.access.seeds.join(', '), '');
     return node;

@@ -81,7 +81,7 @@ export class SlotMap {
     if (this.closed) return Promise.reject(redisRefusals.notConnected(undefined, this.access.seeds.join(', '), ''));
     if (performance.now() - this.refreshedAt < pause) return Promise.resolve();
     this.refreshing ??= inRoot(() =>
-      this.ask().finally(() => {
+      this.readSlots().finally(() => {
         this.refreshing = undefined;
         if (this.nodes.size === 0) this.watch(pause);
       }),
@@ -111,7 +111,7 @@ export class SlotMap {
     await Promise.all([...this.visitors].map((visitor) => endConnection(visitor)));
   }
 
-  private async ask(): Promise<void> {
+  private async readSlots(): Promise<void> {
     const connected = [...this.nodes.values()].filter(({ usable }) => usable);
     // Different nodes each time: one of them may be cut off from the rest, and not know what has changed.
     const some = shuffled(connected).slice(0, askedAtOnce);

@@ -2,7 +2,7 @@
  * Watches the replies on one connection: when a command has no reply in time, the connection is useless (half-open, or a server that
  * hangs). One timer for all commands, and none while no command is under way for long.
  */
-export class AnswerWatch {
+export class ReplyWatch {
   /** Sending times of the commands under way, from `first` to before `next`: Redis replies in order. The slots are reused. */
   private readonly sent: number[] = [];
   private first = 0;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { AnswerWatch } from '../../lib/backends/redis/answer-watch.js';
+import { ReplyWatch } from '../../lib/backends/redis/reply-watch.js';
 
 const timeout = 1_000;
 /** The watch reads what has arrived before it judges: a fake setImmediate takes 1 ms. */
@@ -7,7 +7,7 @@ const turn = 1;
 
 describe('the watch of the replies, when more than a thousand of them came while others were under way', () => {
   let silences: number;
-  let watch: AnswerWatch;
+  let watch: ReplyWatch;
   const begin = (count: number): void => {
     for (let index = 0; index < count; index++) watch.begin();
   };
@@ -18,7 +18,7 @@ describe('the watch of the replies, when more than a thousand of them came while
   beforeEach(() => {
     jest.useFakeTimers();
     silences = 0;
-    watch = new AnswerWatch(timeout, () => silences++);
+    watch = new ReplyWatch(timeout, () => silences++);
     begin(1_200);
     jest.advanceTimersByTime(600);
     begin(300);

@@ -17,8 +17,8 @@ export function notReached(name: string, nodeClaims: readonly NodeClaim[], major
   const votes = nodeClaims.map((nodeClaim): NodeVote => {
     const node = nodeClaim.node.label;
     if (nodeClaim.outcome !== 'answered' || nodeClaim.ranOut)
-      return { node, answer: 'unreachable', error: nodeClaim.error?.message };
-    return { node, answer: nodeClaim.vote ? 'granted' : 'contended' };
+      return { node, reply: 'unreachable', error: nodeClaim.error?.message };
+    return { node, reply: nodeClaim.vote ? 'granted' : 'contended' };
   });
   const silent = unreachable(votes);
   return quorumRefusals.notReached(
@@ -43,7 +43,7 @@ export function notStarted(
 ): QuorumNotReachedError {
   const votes = nodes.map(({ label: node }, position): NodeVote => {
     const error = reasons[position]?.message;
-    return error === undefined ? { node, answer: 'connected' } : { node, answer: 'unreachable', error };
+    return error === undefined ? { node, reply: 'connected' } : { node, reply: 'unreachable', error };
   });
   const silent = unreachable(votes);
   const cause = reasons.find((reason) => reason !== undefined);
@@ -62,7 +62,7 @@ export function notStarted(
  * @param name of the lock that the request is about, if there is one
  * @throws QuorumNotReachedError; an error that retries do not heal, as itself
  */
-export async function answersOf<T>(
+export async function repliesOf<T>(
   name: string | undefined,
   nodes: readonly QuorumNode[],
   majority: number,
@@ -78,7 +78,7 @@ export async function answersOf<T>(
   if (given.length >= majority) return given;
   const votes = nodes.map(({ label: node }, position): NodeVote => {
     const error = errors[position]?.message;
-    return error === undefined ? { node, answer: 'connected' } : { node, answer: 'unreachable', error };
+    return error === undefined ? { node, reply: 'connected' } : { node, reply: 'unreachable', error };
   });
   const cause = errors.find((error) => error !== undefined);
   const silent = unreachable(votes).join(', ');
@@ -86,7 +86,7 @@ export async function answersOf<T>(
 }
 
 const unreachable = (votes: readonly NodeVote[]): string[] =>
-  votes.filter(({ answer }) => answer === 'unreachable').map(({ node }) => node);
+  votes.filter(({ reply }) => reply === 'unreachable').map(({ node }) => node);
 
 /**
  * The outcome of the releases at all nodes, as soon as it is certain: a majority has freed the lock, so it was held; or the claim was in

@@ -11,7 +11,7 @@ import type { LockParty } from '../errors/lock-errors.js';
 export type ConsoleProblem = 'unavailable' | 'refused';
 
 /** The body of an answer that is no success: `error` says what was wrong. */
-export interface RefusalAnswer {
+export interface RefusalResponse {
   readonly error:
     | ConsoleProblem
     /** 404: no connection, or no process, of this name. */
@@ -97,7 +97,7 @@ export interface PartialLists {
 export type ListName = keyof Lists | keyof PartialLists;
 
 /** `GET api/list?of=…&from=…&connection=…`: 100 entries. `of=waiters` needs `name`, `of=holds` needs `id`. */
-export interface ListAnswer<List extends ListName = ListName> extends Seen {
+export interface ListResponse<List extends ListName = ListName> extends Seen {
   readonly of: List;
   readonly from: number;
   readonly items: ReadonlyArray<(Lists & PartialLists)[List]>;
@@ -108,7 +108,7 @@ export interface ListAnswer<List extends ListName = ListName> extends Seen {
 }
 
 /** `GET api/find?text=…&connection=…`: locks that are held or waited for, by the beginning of their names. */
-export interface FindAnswer {
+export interface FindResponse {
   readonly text: string;
   /** By name. Empty: no lock whose name begins so is held or waited for, if `isWhole`. */
   readonly names: readonly FoundName[];
@@ -128,7 +128,7 @@ export interface FoundName {
  * `GET api/process?id=…&connection=…`. `id` is a client, a host, or `host:pid`: one host may have several processes, and one process
  * several clients.
  */
-export interface ProcessAnswer extends Seen {
+export interface ProcessResponse extends Seen {
   readonly id: string;
   /** Never empty: else the answer is 404 `process`. */
   readonly processes: readonly ProcessView[];
@@ -181,7 +181,7 @@ export interface ProcessWait extends Pick<WaitedForLock, 'key' | 'callers' | 'lo
 }
 
 /** `GET api/overview?connection=…`. */
-export interface OverviewAnswer extends ConsoleView {
+export interface OverviewResponse extends ConsoleView {
   readonly connections: readonly string[];
   readonly canRelease: boolean;
 }
