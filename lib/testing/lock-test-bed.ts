@@ -19,8 +19,9 @@ export interface LockTestBedOptions {
   clock?: VirtualClock | undefined;
 }
 
-/** What a test controls: the locks in memory, their time, and faults. RedisLockTestingModule
- * provides it. Applications that are given the same bed contend with each other, like processes on one Redis.
+/**
+ * What a test controls: the locks in memory, their time, and faults. RedisLockTestingModule provides it. Applications that are given the
+ * same bed contend with each other, like processes on one Redis.
  */
 export class LockTestBed {
   readonly clock: VirtualClock;
@@ -42,7 +43,8 @@ export class LockTestBed {
     return this.server.inspect(key);
   }
 
-  /** The locks as another process uses them. It waits in the queue like every process, and never shares a hold with the application. The
+  /**
+   * The locks as another process uses them. It waits in the queue like every process, and never shares a hold with the application. The
    * test can stop it, let it continue, and kill it.
    * @param name what `inspect` calls it; default 'elsewhere'
    */
@@ -55,8 +57,9 @@ export class LockTestBed {
     return new RedisLockService(this.own());
   }
 
-  /** Gives the connection of its locked methods to an object that you create yourself. Nest does this for its own providers:
-   * `const orders = bed.connect(new Orders(…))`. All such objects belong to one process, the one of `locks()`.
+  /**
+   * Gives the connection of its locked methods to an object that you create yourself. Nest does this for its own providers: `const orders =
+   * bed.connect(new Orders(…))`. All such objects belong to one process, the one of `locks()`.
    * @param connection name of the connection, if the methods name one (option `connection`): each connection has its own bed
    * @returns the object itself
    * @throws LockConfigurationError if none of its methods is locked on that connection.

@@ -10,11 +10,13 @@ import { LockTestBed } from './lock-test-bed.js';
 import { testingRefusals } from './testing.messages.js';
 import { connectionTo, type VirtualLockConnection } from './virtual-lock.connection.js';
 
-/** What `RedisLockModule.forRoot` takes. `redis` and `keyPrefix` are checked and then ignored, so that the options of the
- * application can be used unchanged.
+/**
+ * What `RedisLockModule.forRoot` takes. `redis` and `keyPrefix` are checked and then ignored, so that the options of the application can be
+ * used unchanged.
  */
 export interface RedisLockTestingOptions extends Omit<RedisLockModuleOptions, 'backend'> {
-  /** Where the locks live. Two applications with the same bed contend with each other.
+  /**
+   * Where the locks live. Two applications with the same bed contend with each other.
    * @default a new one for each application, injected as `LockTestBed`
    */
   bed?: LockTestBed | undefined;

@@ -15,9 +15,9 @@ const mostAtOnce = 1000;
 /** Real milliseconds without activity, after which a test is considered stuck. */
 const patience = 2000;
 
-/** Time that passes only when a test lets it. Between two timers everything that follows from the first one settles:
- * answers of memory backends, and promises of the code under test. What that code waits for outside (files, sockets, real timers) is
- * not waited for.
+/**
+ * Time that passes only when a test lets it. Between two timers everything that follows from the first one settles: answers of memory
+ * backends, and promises of the code under test. What that code waits for outside (files, sockets, real timers) is not waited for.
  */
 export class VirtualClock implements Clock {
   private time = 0;
@@ -47,7 +47,8 @@ export class VirtualClock implements Clock {
     return [...this.timers].filter(({ isBackground }) => !isBackground).length;
   }
 
-  /** Lets time pass: timers run at their time and in order.
+  /**
+   * Lets time pass: timers run at their time and in order.
    * @param duration 0 runs the timers that are due, and settles.
    * @throws LockConfigurationError for a wrong duration.
    */

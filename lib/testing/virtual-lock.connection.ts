@@ -17,8 +17,9 @@ export interface Bed {
   readonly server: MemoryLockServer;
 }
 
-/** A connection in virtual time. No test lets time pass while the application closes, so work that hangs inside a lock would keep
- * it from closing forever. So time then passes by itself, up to `shutdownTimeout` if needed.
+/**
+ * A connection in virtual time. No test lets time pass while the application closes, so work that hangs inside a lock would keep it from
+ * closing forever. So time then passes by itself, up to `shutdownTimeout` if needed.
  */
 export class VirtualLockConnection extends LockConnection {
   constructor(

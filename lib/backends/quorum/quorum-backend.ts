@@ -112,26 +112,26 @@ export class QuorumBackend implements LockBackend {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const { name, id: claim, kind, lease } = request;
+    const { name, id, kind, lease } = request;
     this.assertOpen(name);
     if (kind === 'permits') throw quorumRefusals.noPermits(name);
     if (this.restartGuard > 0 && lease > this.restartGuard)
       throw quorumRefusals.longerThanGuard(name, lease, this.restartGuard);
-    let candidacy = this.claims.get(claim);
-    if (!candidacy) this.claims.set(claim, (candidacy = new QuorumClaim(request, this.rules)));
-    return candidacy.ask(request);
+    let claim = this.claims.get(id);
+    if (!claim) this.claims.set(id, (claim = new QuorumClaim(request, this.rules)));
+    return claim.ask(request);
   }
 
-  async release({ name, id: claim, keepUntil }: ReleaseRequest): Promise<ReleaseReply> {
+  async release({ name, id, keepUntil }: ReleaseRequest): Promise<ReleaseReply> {
     this.assertOpen(name);
-    const candidacy = this.claims.get(claim);
-    if (candidacy) return candidacy.release(keepUntil);
+    const claim = this.claims.get(id);
+    if (claim) return claim.release(keepUntil);
     // A claim of this client was released at all nodes before; the release is repeated where it had no reply.
-    if (claim.startsWith(`${this.clientId}:`)) return 'absent';
+    if (id.startsWith(`${this.clientId}:`)) return 'absent';
     const { nodes, majority } = this.rules;
     return releaseOutcome(
       name,
-      nodes.map((node) => node.releases.release({ name, id: claim }, this.claimWindow, 0)),
+      nodes.map((node) => node.releases.release({ name, id }, this.claimWindow, 0)),
       majority,
     );
   }
@@ -195,7 +195,7 @@ export class QuorumBackend implements LockBackend {
 
   async close(): Promise<void> {
     this.clientId = undefined;
-    for (const candidacy of this.claims.values()) candidacy.abandon();
+    for (const claim of this.claims.values()) claim.abandon();
     this.claims.clear();
     await Promise.all(this.rules.nodes.map((node) => node.close()));
   }

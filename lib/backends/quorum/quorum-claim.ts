@@ -34,7 +34,7 @@ const retryDelay = 10;
 const mostPatience = 3;
 
 /**
- * One claim over all nodes: it asks each node for its vote, is elected by a majority, and releases everything in the end.
+ * One claim over all nodes: it asks each node for its vote, is granted by a majority, and releases everything in the end.
  *
  * It waits in the queue of each node, so that a release reaches the next in line by one message from each. The queues need not agree: votes
  * without a majority are given back after a random time, and requested again at the end of those queues.
@@ -52,7 +52,7 @@ export class QuorumClaim implements NodeClaimOwner {
   private renewedIds = 0;
   /** Of the open question, when it asks for longer than its first requests take. */
   private stopLimit: (() => void) | undefined;
-  private readonly alarm: Alarm<'stragglers' | 'patience' | 'repetition' | 'confirmation'>;
+  private readonly alarm: Alarm<'slowNodes' | 'patience' | 'repetition' | 'confirmation'>;
 
   constructor(
     private request: AcquireRequest,
@@ -158,7 +158,7 @@ export class QuorumClaim implements NodeClaimOwner {
   /** Nodes without a reply could still make a majority, or they are dead: they get as much time again as the others took. */
   private awaitSlowNodes(): void {
     const { rules } = this;
-    this.alarm.set('stragglers', Math.max(retryDelay, rules.now() - this.askedAt), () => {
+    this.alarm.set('slowNodes', Math.max(retryDelay, rules.now() - this.askedAt), () => {
       this.impatient = true;
       this.changed();
     });
@@ -166,13 +166,13 @@ export class QuorumClaim implements NodeClaimOwner {
 
   /** A majority has voted: the largest of its tokens becomes the holder's, once a majority of nodes gives out none up to it any more. */
   private takeMajority(count: VoteCount): void {
-    const { grant: elected, rules } = this;
+    const { grant, rules } = this;
     this.alarm.stop();
-    const lasting = count.votes.filter(({ vote }) => elected?.members.has(vote!));
-    if (elected && lasting.length >= rules.majority) return this.succeed(elected.fencingToken, count, lasting);
+    const lasting = count.votes.filter(({ vote }) => grant?.members.has(vote!));
+    if (grant && lasting.length >= rules.majority) return this.succeed(grant.fencingToken, count, lasting);
     // A holder that asks again: only when all have replied is it certain that it lost its majority.
     if (this.phase === 'held' && count.open > 0) return;
-    const token = Math.max((elected?.fencingToken ?? 0) + 1, count.largestToken);
+    const token = Math.max((grant?.fencingToken ?? 0) + 1, count.largestToken);
     const supporters = this.supporters(count, token).filter(({ vote }) => !count.isShort(vote!));
     if (supporters.length >= rules.majority) return this.succeed(token, count, supporters);
     const others = count.votes.filter((nodeClaim) => !supporters.includes(nodeClaim));
@@ -229,10 +229,10 @@ export class QuorumClaim implements NodeClaimOwner {
 
   /** Takes further votes of a holder. */
   private acceptLateVotes(): void {
-    const { rules, grant: elected } = this;
+    const { rules, grant } = this;
     for (const { vote } of this.countVotes().votes) {
       // Late votes of the election: there was no time for another one.
-      if (rules.now() < elected!.lateVotesUntil) elected!.members.add(vote!);
+      if (rules.now() < grant!.lateVotesUntil) grant!.members.add(vote!);
       // It would lapse, and the next renewal may come later than that.
       if (vote!.provisional) this.alarm.set('confirmation', rules.claimWindow / 3, () => this.confirmVotes());
     }

@@ -8,7 +8,7 @@ import type { QuorumNode } from './quorum-node.js';
  * One hold in one renewal: decided as soon as a majority of the nodes has confirmed it, or cannot any more.
  *
  * It rests on the votes of its election. Later votes may replace votes whose nodes are silent, but never lost votes: between the loss and
- * the later vote another claim may have been elected, and this holder would not notice.
+ * the later vote another claim may have been granted, and this holder would not notice.
  */
 export class QuorumRenewal {
   reply: RenewReply | undefined;

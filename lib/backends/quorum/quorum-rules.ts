@@ -15,7 +15,7 @@ export interface QuorumRules {
   timer(delay: number, fn: () => void): () => void;
   /** From 0 to 1. */
   random(): number;
-  /** A waiting claim was elected between two requests. */
+  /** A waiting claim was granted between two requests. */
   granted(grant: PushedGrant): void;
   forget(claim: string): void;
 }

@@ -29,7 +29,7 @@ export class QuorumViews {
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
     const { majority } = this;
     const seen = await this.snapshots(name, waiters);
-    const votes = [...votesByCandidate(seen)].filter(([, won]) => won.length >= majority);
+    const votes = [...votesByClaim(seen)].filter(([, won]) => won.length >= majority);
     const holding = new Set(votes.map(([claim]) => claim));
     return {
       kind: votes[0]?.[1][0]!.snapshot.kind,
@@ -45,7 +45,7 @@ export class QuorumViews {
   async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const { majority } = this;
     const seen = await this.snapshots(name, 0);
-    const named = [...votesByCandidate(seen)].filter(([claim, votes]) =>
+    const named = [...votesByClaim(seen)].filter(([claim, votes]) =>
       holders.some((ref) => ref.id === claim && isElectedBy(ref.fencingToken!, votes, majority)),
     );
     const votes = named.flatMap(([, won]) => won);
@@ -102,7 +102,7 @@ export class QuorumViews {
   }
 }
 
-function votesByCandidate(
+function votesByClaim(
   seen: ReadonlyArray<readonly [QuorumNode, LockSnapshot]>,
 ): ReadonlyMap<string, readonly SeenVote[]> {
   const votes = new Map<string, SeenVote[]>();
