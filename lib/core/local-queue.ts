@@ -140,7 +140,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     const { request } = this.callers.first!;
     if (request && grant.pushed) request.handOff = 'remote';
     const { acquiredAt } = this.serve(this.callers.first!, grant);
-    if (!grant.pushed) this.host.observation.listener?.answered(acquiredAt);
+    if (!grant.pushed) this.host.observation.answered(acquiredAt);
     this.refuseImpatient();
     for (const caller of this.callers) this.tellContended(caller);
   }
@@ -172,7 +172,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   refused(error: LockError): void {
-    this.host.observation.listener?.failed();
+    this.host.observation.isDoubted = true;
     let callers = [...this.callers];
     const now = this.host.clock.now();
     // The first caller had too little time to learn more. Callers with more time ask again at once, not one after another, a command

@@ -71,7 +71,7 @@ export class LockClient
   ) {
     this.defaults = settings.defaults;
     this.releases = new Releases(backend, clock, log);
-    this.observation = new Observation(settings.connection ?? 'default', clock);
+    this.observation = new Observation(settings.connection ?? 'default', clock, backend);
     this.worker = new OptionalWorker(settings.startWorker, this.observation);
     this.handles = new ForgottenHandles(this);
     this.renewal = new Renewal(backend, clock, this.observation, this.worker, this.handles);

@@ -8,6 +8,7 @@ import { LockError, type LockErrorCode } from '../errors/lock-errors.js';
 import type { CallOptions, ResolvedLockOptions } from './options.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
+import type { LockBackend } from './lock-backend.js';
 import { LockHandle } from './lock-handle.js';
 import { labelOf } from '../diagnostics/name-kind.js';
 import { inRoot } from './root-context.js';
@@ -26,12 +27,8 @@ export const requestsAreObserved = (): boolean =>
   channels.acquired.hasSubscribers ||
   channels.contended.hasSubscribers;
 
-/** Learns what matters to the health of a client, in the middle of the engine: it must not throw. */
+/** Learns of a client in the middle of the engine: it must not throw. */
 export interface ClientListener {
-  /** The backend has granted or renewed a lock. */
-  answered(now: number): void;
-  /** A call has failed. */
-  failed(): void;
   lost(hold: Hold): void;
   /** Callers that wait are rejected: the client closes. */
   closing(reason: Error): void;
@@ -40,12 +37,24 @@ export interface ClientListener {
 /** Tells what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */
 export class Observation {
   listener: ClientListener | undefined;
+  /** `Clock.now()` of the last grant or renewal by the backend. Always a number: it is written with each grant, which must allocate nothing. */
+  answeredAt = Number.NEGATIVE_INFINITY;
+  /** True when a call has failed since. */
+  isDoubted = true;
 
   /** @param connection its name, for subscribers */
   constructor(
     readonly connection: string,
     private readonly clock: Clock,
+    private readonly backend: Pick<LockBackend, 'nodeOf'>,
   ) {}
+
+  /** The backend has granted or renewed a lock. */
+  answered(now: number): void {
+    this.answeredAt = now;
+    // One node of a cluster says nothing of another one, where a call has failed.
+    this.isDoubted &&= this.backend.nodeOf !== undefined;
+  }
 
   subjectOf(key: string, { templates, kind, method, label }: ResolvedLockOptions): LockSubject {
     return { key, template: labelOf(key, templates), connection: this.connection, kind, method, label };

@@ -71,9 +71,9 @@ export class Renewal extends Watchdog<Hold> {
   protected override async renew(holds: readonly Hold[], now: number): Promise<void> {
     for (const hold of holds) this.handles.watch(hold);
     const replies = await this.backend.renew(holds.map((hold) => hold.renewal(now)));
-    const { listener } = this.observation;
-    if (replies.includes('unanswered')) listener?.failed();
-    else if (replies.some((reply) => typeof reply === 'object')) listener?.answered(this.clock.now());
+    const { observation } = this;
+    if (replies.includes('unanswered')) observation.isDoubted = true;
+    else if (replies.some((reply) => typeof reply === 'object')) observation.answered(this.clock.now());
     const isObserved = channels.renewed.hasSubscribers;
     holds.forEach((hold, index) => {
       const reply = replies[index]!;

@@ -46,10 +46,6 @@ const mostNames = 1_000;
 
 /** Answers whether a lock is available and can be kept now. Contention and long holds are no illness. */
 export class Health {
-  /** `Clock.now()` of the last grant or renewal by the backend. Always a number: it is written with each grant, which must allocate nothing. */
-  private answeredAt = Number.NEGATIVE_INFINITY;
-  /** True when a call has failed since. */
-  private isDoubted = true;
   /** True when one of the last probes failed, and another did not. */
   private isPartial = false;
   private lostAt = Number.NEGATIVE_INFINITY;
@@ -61,18 +57,6 @@ export class Health {
   private probing: Promise<void> | undefined;
 
   constructor(private readonly client: LockClient) {}
-
-  /** The backend has granted or renewed a lock. */
-  answered(now: number): void {
-    this.answeredAt = now;
-    // One node of a cluster says nothing of another one, where a call has failed.
-    if (!this.client.backend.nodeOf) this.isDoubted = false;
-  }
-
-  /** A call has failed: the next check asks the backend. */
-  failed(): void {
-    this.isDoubted = true;
-  }
 
   lost(reason: LockLostReason): void {
     // The others are the end of the application, or work that took too long.
@@ -111,7 +95,9 @@ export class Health {
 
   /** Takes a lock of its own, unless the backend has granted or renewed one a short while ago. @throws LockError when none is available */
   async check(): Promise<void> {
-    const isKnown = this.client.clock.now() - this.answeredAt < freshness && !this.isDoubted && !this.isPartial;
+    const { clock, observation } = this.client;
+    const isFresh = clock.now() - observation.answeredAt < freshness;
+    const isKnown = isFresh && !observation.isDoubted && !this.isPartial;
     if (isKnown && this.servers.every(([, isAvailable]) => isAvailable)) return;
     this.probing ??= inRoot(() => this.probe()).finally(() => (this.probing = undefined));
     await this.probing;
@@ -138,7 +124,8 @@ export class Health {
 
   /** Milliseconds since the backend has granted or renewed a lock; undefined when it never has. */
   get lastReply(): number | undefined {
-    const age = this.client.clock.now() - this.answeredAt;
+    const { clock, observation } = this.client;
+    const age = clock.now() - observation.answeredAt;
     return age === Number.POSITIVE_INFINITY ? undefined : age;
   }
 
@@ -154,13 +141,14 @@ export class Health {
 
   /** One lock at each server that has locks of its own. It fails when none of them grants it. */
   private async probe(): Promise<void> {
+    const { clock, observation } = this.client;
     // A call that fails from here on is a new doubt.
-    this.isDoubted = false;
+    observation.isDoubted = false;
     const outcomes = await Promise.allSettled(this.probeNames().map((name) => this.take(name)));
     const failures = outcomes.filter((outcome) => outcome.status === 'rejected');
     this.isPartial = failures.length > 0;
     if (failures.length === outcomes.length) throw failures[0]!.reason;
-    this.answered(this.client.clock.now());
+    observation.answered(clock.now());
   }
 
   /** Takes a lock and releases it, as a caller would: a server that cannot write, is full, or refuses a permission shows here. */

@@ -37,14 +37,6 @@ export class Operators implements ClientListener {
     liveConnections.delete(this.live);
   }
 
-  answered(now: number): void {
-    this.health.answered(now);
-  }
-
-  failed(): void {
-    this.health.failed();
-  }
-
   lost(hold: Hold): void {
     this.activity.lost(hold);
     this.health.lost(hold.lost!.reason);

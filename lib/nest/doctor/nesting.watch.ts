@@ -1,7 +1,7 @@
 import type { ModulesContainer } from '@nestjs/core';
 import type { NestingWatch } from '../../connection/lock.connection.js';
 import { printable } from '../../errors/describe.js';
-import { locksAround } from '../../core/lock-flow.js';
+import { flowAround, locksAround } from '../../core/lock-flow.js';
 import type { LockKey } from '../../core/lock-key.js';
 import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../core/lock-log.js';
@@ -21,7 +21,7 @@ interface WatchedLock extends NestedLock {
 }
 
 /** The locks that running flows hold, over all connections of the application. */
-const asks = new WeakMap<object, readonly WatchedLock[]>();
+const asks = new WeakMap<object, () => readonly WatchedLock[]>();
 const orders = new WeakMap<ModulesContainer, LockOrder>();
 
 /** One order for all locks of an application, over all its connections. */
@@ -62,23 +62,29 @@ class OrderWatch implements NestingWatch {
     site: LockSite,
     take: () => Promise<LockScope>,
   ): Promise<LockScope> {
-    const asked = this.asked(key, options, site);
+    this.asked(key, options, site);
     const scope = await take();
-    asks.set(scope.lock, asked);
+    // Most locks have none inside.
+    let locks: readonly WatchedLock[] | undefined;
+    asks.set(scope.lock, () => (locks ??= this.locksOf(key, options, site)));
     return scope;
   }
 
-  asked(key: LockKey, options: ResolvedLockOptions, site: LockSite): readonly WatchedLock[] {
-    const around = [...locksAround()].flatMap((lock) => asks.get(lock) ?? []);
+  asked(key: LockKey, options: ResolvedLockOptions, site: LockSite): void {
+    if (typeof key === 'string' && !flowAround()) return;
+    const around = [...locksAround()].flatMap((lock) => asks.get(lock)?.() ?? []);
     const isHeld = ({ connection, name }: WatchedLock): boolean =>
       around.some((outer) => outer.connection === connection && outer.name === name);
-    const asked = [key].flat().map((name, index) => this.requestOf(name, index, options, site));
-    const missing = [...new Map(asked.map((ask) => [ask.name, ask])).values()].filter((ask) => !isHeld(ask));
+    const asked = new Map(this.locksOf(key, options, site).map((ask) => [ask.name, ask]));
+    const missing = [...asked.values()].filter((ask) => !isHeld(ask));
     missing.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const ask of missing) for (const outer of around) this.nested(outer, ask, options.wait);
     // Locks that are taken together are taken in their order: each is inside the one before.
     if (options.wait > 0) missing.forEach((inner, index) => index > 0 && this.inOrder(missing[index - 1]!, inner));
-    return asked;
+  }
+
+  private locksOf(key: LockKey, options: ResolvedLockOptions, site: LockSite): readonly WatchedLock[] {
+    return [key].flat().map((name, index) => this.requestOf(name, index, options, site));
   }
 
   private requestOf(name: string, index: number, { renew, lease }: ResolvedLockOptions, site: LockSite): WatchedLock {

@@ -203,7 +203,7 @@ describe('the health of a client', () => {
 
   it('is impaired while messages do not arrive', () => {
     const v = new VirtualClient();
-    v.operators.health.answered(v.clock.now());
+    v.client.observation.answered(v.clock.now());
     Object.assign(v.backend, { isPolling: true });
     expect(v.operators.health.problems()).toEqual(['no_messages']);
   });
