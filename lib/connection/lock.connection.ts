@@ -52,8 +52,7 @@ const inUse = new WeakMap<LockBackend, LockConnection>();
  * One module's lock client in the life of the application. It connects when the application starts, or at the first use where a provider
  * factory or a test without `init()` needs a lock sooner. An application that is only compiled opens no socket.
  * On shutdown it rejects waiters as soon as the first hook runs. Before Nest closes its servers, and before other modules close their
- * databases in
- * `onApplicationShutdown`, the running work has ended and all locks are released.
+ * databases in `onApplicationShutdown`, the running work has ended and all locks are released.
  */
 export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdown {
   private starting: Promise<Error | undefined> | undefined;
@@ -70,19 +69,19 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   /** @param site for the watch over nested locks */
-  enter(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<LockScope> {
+  enter(key: LockKey, options: ResolvedLockOptions, site?: LockSite): Promise<LockScope> {
     const { nesting } = this.parts.reveal().settings;
-    return nesting && place
-      ? nesting.watch(key, options, place, () => this.take(key, options))
+    return nesting && site
+      ? nesting.watch(key, options, site, () => this.take(key, options))
       : this.take(key, options);
   }
 
   /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */
-  acquire(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<Lock> {
+  acquire(key: LockKey, options: ResolvedLockOptions, site?: LockSite): Promise<Lock> {
     const { nesting } = this.parts.reveal().settings;
-    if (!nesting || !place) return this.ask(key, options, (client, terms) => client.acquire(key, terms));
-    nesting.asked(key, options, place);
-    return this.ask(key, { ...options, site: place }, (client, terms) => client.acquire(key, terms));
+    if (!nesting || !site) return this.ask(key, options, (client, terms) => client.acquire(key, terms));
+    nesting.asked(key, options, site);
+    return this.ask(key, { ...options, site }, (client, terms) => client.acquire(key, terms));
   }
 
   /**
@@ -165,8 +164,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   /**
    * Connects, as the application starts.
    * @throws LockConfigurationError when Redis refuses the credentials or lacks permissions, and LockUnavailableError only with `strict`.
-   * Without
-   * `strict` the locks reject until Redis is available.
+   * Without `strict` the locks reject until Redis is available.
    */
   async open(): Promise<void> {
     const failure = await this.start();
