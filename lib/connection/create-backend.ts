@@ -7,7 +7,7 @@ import type { LockLog } from '../core/lock-log.js';
 import type { ResolvedBackendOptions } from './resolve-connection.js';
 
 /** The backends that few applications use. */
-export interface RareBackends {
+interface RareBackends {
   readonly ClusterBackend?: typeof ClusterBackend | undefined;
   readonly QuorumBackend?: typeof QuorumBackend | undefined;
   readonly RedissonBackend?: typeof RedissonBackend | undefined;

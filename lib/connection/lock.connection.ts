@@ -71,9 +71,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   /** @param site for the watch over nested locks */
   enter(key: LockKey, options: ResolvedLockOptions, site?: LockSite): Promise<LockScope> {
     const { nesting } = this.parts.reveal().settings;
-    return nesting && site
-      ? nesting.watch(key, options, site, () => this.take(key, options))
-      : this.take(key, options);
+    return nesting && site ? nesting.watch(key, options, site, () => this.take(key, options)) : this.take(key, options);
   }
 
   /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */

@@ -28,14 +28,14 @@ import { optionRefusals as refusals } from './connection.messages.js';
 import { defaultConnection } from './connection.options.js';
 
 /** The servers of a quorum, and times in milliseconds. */
-export interface ResolvedQuorumOptions {
+interface ResolvedQuorumOptions {
   readonly nodes: readonly RedisConnection[];
   readonly nodeTimeout: number;
   readonly restartGuard: number;
 }
 
 /** Redisson's format of locks. */
-export interface ResolvedRedissonOptions {
+interface ResolvedRedissonOptions {
   readonly tokens: 'own' | 'fenced';
 }
 

@@ -60,7 +60,7 @@ export interface WaitingProcess extends LockParty {
 export type HeldByProcess = HeldLock & LockParty;
 export type ProcessIncident = LockIncident & LockParty;
 export type FleetFinding = LockFinding & { readonly processes: number };
-export interface ProcessLine extends Pick<ProcessActivity, 'client' | 'host' | 'pid' | 'held' | 'waiting'> {
+interface ProcessLine extends Pick<ProcessActivity, 'client' | 'host' | 'pid' | 'held' | 'waiting'> {
   /** Since it told this. 0: the process that answers. */
   readonly age: number;
 }
@@ -87,7 +87,7 @@ export interface Lists {
 }
 
 /** Lists of one lock, by `name`, and of one process, by `id`. */
-export interface PartialLists {
+interface PartialLists {
   /** The processes that wait for a lock, the longest wait first. */
   readonly waiters: WaitingProcess;
   /** What a process holds. */
@@ -118,7 +118,7 @@ export interface FindResponse {
   readonly near: readonly FoundName[];
 }
 
-export interface FoundName {
+interface FoundName {
   readonly key: string;
   /** How many callers wait, as far as processes tell. */
   readonly callers: number;

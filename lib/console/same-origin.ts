@@ -2,7 +2,7 @@
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Only a script of the same origin can set it without asking the server first. */
-export const ownHeader = 'x-lock-console';
+const ownHeader = 'x-lock-console';
 
 /**
  * True for a request that a page of another origin makes: it may read the answer where CORS of the application allows it, with the cookies

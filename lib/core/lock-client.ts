@@ -26,7 +26,7 @@ import { ShortLivedMap } from './short-lived-map.js';
 import type { TicketContent } from './ticket.js';
 import { type TransferHost, Transfers } from './transfers.js';
 
-export interface LockClientSettings {
+interface LockClientSettings {
   readonly defaults: ResolvedLockOptions;
   /** Callers of this process that may wait at once, over all names: behind another caller of the process, or in the backend's queue. */
   readonly maxWaiters: number;

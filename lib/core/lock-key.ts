@@ -89,7 +89,7 @@ export function knowMeant(name: string): void {
 }
 
 /** Longest lock name in bytes of UTF-8. */
-export const longestName = 1024;
+const longestName = 1024;
 
 /**
  * A lock name is a non-empty well-formed string of at most 1 KB.

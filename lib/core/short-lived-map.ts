@@ -10,10 +10,6 @@ export class ShortLivedMap<K, V> {
   private map = new Map<K, V>();
   private removed = 0;
 
-  get size(): number {
-    return this.map.size;
-  }
-
   get(key: K): V | undefined {
     return this.map.get(key);
   }

@@ -8,7 +8,7 @@ import { parseTemplate } from './key-template.parser.js';
 import { type Binding, bindPlaceholder } from './placeholder.binder.js';
 
 /** Builds the lock name from the arguments of a call. @throws LockConfigurationError */
-export type NameOfArguments = (args: readonly unknown[]) => string;
+type NameOfArguments = (args: readonly unknown[]) => string;
 
 /**
  * Compiles a template once; a call then only reads, encodes and joins.

@@ -11,7 +11,7 @@ export interface Placeholder {
 }
 
 /** `literals` has one more element than `placeholders`: text, value, text, value, …, text. */
-export interface ParsedTemplate {
+interface ParsedTemplate {
   readonly source: string;
   readonly literals: readonly string[];
   readonly placeholders: readonly Placeholder[];

@@ -14,9 +14,6 @@ import { looksMinified } from './placeholder.binder.js';
  */
 export type KeyOfArguments = (args: readonly unknown[], instance?: unknown) => LockKey;
 
-/** A key as the user writes it: a template, several of them, or a function of the method's arguments. */
-export type KeySource = LockKey | ((...args: never[]) => LockKey);
-
 /**
  * Turns templates or a key function into a function from arguments to the lock's name, or names.
  * @param params the parameters' names, where the source has lost them.

@@ -26,7 +26,7 @@ const leastPoll = 100;
 const campaignOptions = ['signal', 'candidate', 'lease', 'onElected', 'onStepDown'] as const;
 
 /** What it needs from its connection. */
-export interface ElectionHost {
+interface ElectionHost {
   readonly client: LockClient;
   acquire(options: ResolvedLockOptions): Promise<LockHandle>;
   holder(): Promise<SeenHolder | undefined>;

@@ -64,7 +64,7 @@ export interface LiveWaits {
 }
 
 /** What this process holds. */
-export interface LiveHolds {
+interface LiveHolds {
   /** Elections that it leads. */
   readonly leads: Listed<HeldLock>;
   /** Longer than expected. */

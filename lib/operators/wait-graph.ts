@@ -91,7 +91,7 @@ export async function waitGraph(processes: Iterable<SeenProcess>, turns: Turns):
  *   its holder.
  * - Of several permits another one may become free.
  */
-export function isBlockedBy({ wait, begun, told }: Flow, other: Flow): boolean {
+function isBlockedBy({ wait, begun, told }: Flow, other: Flow): boolean {
   const { key, holder } = wait.lock;
   const held = other.holds.find((hold) => hold.key === key)?.kind;
   if (begun > other.told || other.begun > told) return false;

@@ -8,7 +8,7 @@ const ended = -1;
 const findings = ['renewed', 'stalled', 'lost'] as const;
 
 /** What the worker has found of a lease: how its last renewal ended, and up to when the lease was certain then (shared time, 0: unknown). */
-export interface Finding {
+interface Finding {
   readonly what: (typeof findings)[number];
   readonly validUntil: number;
 }

@@ -15,7 +15,7 @@ export interface WatchMessage {
   readonly ended: readonly number[];
 }
 
-export type RenewalOutcome = 'renewed' | 'lost' | 'unanswered';
+type RenewalOutcome = 'renewed' | 'lost' | 'unanswered';
 
 /** From the worker: it runs; a line for the log; the replies to renewals. */
 export type WorkerMessage =

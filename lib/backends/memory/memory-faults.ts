@@ -2,14 +2,14 @@ import { type Duration, parseDuration } from '../../core/duration.js';
 import { memoryRefusals } from './memory.messages.js';
 
 /** What a fault needs from its server. */
-export interface FaultHost {
+interface FaultHost {
   lose(name: string): boolean;
   goAway(ms: number): void;
   setForward(ms: number): void;
 }
 
 /** The fate of one message or command. */
-export interface Passage {
+interface Passage {
   /** Milliseconds on the way; 0: the normal time. */
   readonly delay: number;
   readonly lost: boolean;

@@ -7,7 +7,7 @@ import { quorumClaimId } from './node-claim-id.js';
 import { quorumRefusals } from './quorum.messages.js';
 
 /** What a node sends to a claim. */
-export interface NodeMember {
+interface NodeMember {
   readonly id: string;
   readonly vote: unknown;
   /** Messages may have been missed. */

@@ -7,7 +7,7 @@ import { type ReplicaConfirmation, UnconfirmedGrant } from './replica-confirmati
 import { failureIn, isGrant, releaseReplies, type TimedReply, timedReply } from './replies.js';
 
 /** One claim's part in a script call. */
-export interface ScriptCall<R extends ClaimRef = ClaimRef> {
+interface ScriptCall<R extends ClaimRef = ClaimRef> {
   readonly name: string;
   readonly request: R;
   /** @param reply the script's reply for this claim; @param sentAt when the command was sent (local ms) */

@@ -188,7 +188,7 @@ export function assertNode(option: string, given: unknown): asserts given is Red
 }
 
 /** @throws LockConfigurationError for a name or a value that ioredis does not understand */
-export function assertOptions(option: string, given: object): asserts given is RedisOptions {
+function assertOptions(option: string, given: object): asserts given is RedisOptions {
   const names = Object.keys(given);
   assertNames(option, names);
   if (!isPlain(given)) {

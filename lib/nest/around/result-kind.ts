@@ -6,7 +6,7 @@ import { kindRefusals as refusals } from './around.messages.js';
 /** What a locked method returns. It must be known before the method runs, because the lock is taken asynchronously. */
 export type ResultKind = 'promise' | 'observable' | 'iterable';
 
-export const resultKinds = ['promise', 'observable', 'iterable'] as const;
+const resultKinds = ['promise', 'observable', 'iterable'] as const;
 
 interface KindSources {
   /** How the method is written, where its source could be read. */

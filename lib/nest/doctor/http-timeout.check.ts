@@ -9,7 +9,7 @@ export interface ServerTimeout {
 }
 
 /** A locked method and its longest wait; undefined where the module's `wait` applies. */
-export interface WaitingMethod {
+interface WaitingMethod {
   readonly where: string;
   readonly wait: number | undefined;
 }

@@ -6,7 +6,7 @@ import { instancesOf } from '../base/instances.js';
 export const ownChecks: unique symbol = Symbol.for('nestjs-redis-lock.checks') as never;
 
 /** Never rejects. */
-export interface ChecksItself {
+interface ChecksItself {
   [ownChecks](config: ApplicationConfig): Promise<readonly LockFinding[]>;
 }
 

@@ -77,7 +77,7 @@ export interface DistributedLockTerms<
   returns?: ResultKind | undefined;
 }
 
-export interface CheckedLockOptions {
+interface CheckedLockOptions {
   readonly key: unknown;
   readonly params: unknown;
   readonly returns: unknown;

@@ -18,7 +18,7 @@ import { callRefusals } from '../around/around.messages.js';
 import type { ResultKind } from '../around/result-kind.js';
 import { endOf, unfinished } from '../around/unfinished-result.js';
 
-export interface LockedMethodSettings {
+interface LockedMethodSettings {
   /** `ProductService.buy`, for messages. */
   readonly where: string;
   readonly property: string | symbol;

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { LockChannels } from '../../diagnostics/channels.js';
 
-export type LockListeners = { [Channel in keyof LockChannels]?: (message: LockChannels[Channel]) => void };
+type LockListeners = { [Channel in keyof LockChannels]?: (message: LockChannels[Channel]) => void };
 
 /** Subscribes to channels by name: this file must not load the library. @returns a function that ends it */
 export function listen(listeners: LockListeners): () => void {

@@ -4,7 +4,7 @@ import { LockGauges, type LockReading } from './lock-gauges.js';
 import { type LabelSet, type LockLabelOptions, LockLabels } from './lock-labels.js';
 
 /** Gets each measurement of histograms and counters. */
-export interface LockSink {
+interface LockSink {
   record(instrument: LockInstrument, value: number, labels: LabelSet): void;
 }
 

@@ -32,7 +32,7 @@ function decodeSlots(reply: unknown): Shard[] {
 }
 
 /** What the map needs from its user. */
-export interface SlotMapHost {
+interface SlotMapHost {
   open(address: string, home: number): ClusterNode;
   /** The node serves no slots any more. */
   retire(node: ClusterNode): void;

@@ -30,7 +30,7 @@ export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'node'
 }
 
 /** Makes the backend of a cluster. @param dialect called for each of its nodes */
-export type OnCluster = (dialect: () => RedisDialect) => ClusterBackend;
+type OnCluster = (dialect: () => RedisDialect) => ClusterBackend;
 
 /**
  * What Redisson's format cannot promise: it has no queue. Of its holders Redis knows neither since when, nor a token, and a name does not

@@ -13,7 +13,7 @@ const { activity } = native;
 const longestIdle = 2000;
 
 /** What the dialect of a server tells its backend, and asks it. */
-export interface RedissonWaiters {
+interface RedissonWaiters {
   /** The channel of each lock is known. */
   channelsAre(channelOf: (name: string) => string): void;
   /** True while a claim waits at this channel. */
