@@ -26,16 +26,21 @@ interface FreeCaller {
 export class FreeWaits {
   private readonly watches = new Map<string, FreeWatch>();
 
+  /** Hidden from loggers: it has the id of the client. */
+  readonly #client: LockClient;
+
   constructor(
-    private readonly client: LockClient,
+    client: LockClient,
     private readonly views: LockViews,
-  ) {}
+  ) {
+    this.#client = client;
+  }
 
   /** Resolves when no caller holds the lock. Rejects with a LockError, or with the reason of the signal. */
   async wait(name: string, { wait, signal }: Pick<ResolvedLockOptions, 'wait' | 'signal'>): Promise<void> {
     signal?.throwIfAborted();
-    if (this.client.current(name)) throw viewRefusals.waitsForItself(name);
-    this.client.assertOpen(name);
+    if (this.#client.current(name)) throw viewRefusals.waitsForItself(name);
+    this.#client.assertOpen(name);
     return new Promise((resolve, reject) => {
       const watch = this.watchOf(name);
       let stopTimer: (() => void) | undefined;
@@ -55,7 +60,7 @@ export class FreeWaits {
       const tooLate = (): void => caller.end({ reason: watch.waitedTooLong(wait, answers) });
       // The abort, and the other callers, may belong to other requests.
       inRoot(() => {
-        if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.client.clock.timer(wait, tooLate);
+        if (wait > 0 && wait !== Number.POSITIVE_INFINITY) stopTimer = this.#client.clock.timer(wait, tooLate);
         watch.join(caller);
       });
     });
@@ -68,7 +73,7 @@ export class FreeWaits {
   private watchOf(name: string): FreeWatch {
     let watch = this.watches.get(name);
     if (!watch)
-      this.watches.set(name, (watch = new FreeWatch(name, this.client, this.views, () => this.watches.delete(name))));
+      this.watches.set(name, (watch = new FreeWatch(name, this.#client, this.views, () => this.watches.delete(name))));
     return watch;
   }
 }
@@ -85,12 +90,16 @@ class FreeWatch {
   /** As of the last look. */
   private holders: readonly LockHolderInfo[] = [];
 
+  readonly #client: LockClient;
+
   constructor(
     private readonly name: string,
-    private readonly client: LockClient,
+    client: LockClient,
     private readonly views: LockViews,
     private readonly ended: () => void,
-  ) {}
+  ) {
+    this.#client = client;
+  }
 
   join(caller: FreeCaller): void {
     this.callers.add(caller);
@@ -107,7 +116,7 @@ class FreeWatch {
 
   /** @param before the answers when the caller came */
   waitedTooLong(wait: number, before: number): Error {
-    const { clock, backend } = this.client;
+    const { clock, backend } = this.#client;
     const isOverdue = clock.now() - this.askedAt! >= backend.commandTimeout;
     if (this.answers === before && (isOverdue || !isReachable(backend)))
       return refusals.silence(this.name, 'wait', wait);
@@ -121,7 +130,7 @@ class FreeWatch {
 
   private async look(): Promise<void> {
     this.stopTimer?.();
-    this.askedAt = this.client.clock.now();
+    this.askedAt = this.#client.clock.now();
     const asking = [...this.callers];
     try {
       this.holders = await this.views.holdersOf(this.name);
@@ -138,6 +147,6 @@ class FreeWatch {
     if ([...this.callers].some((caller) => !asking.includes(caller))) return void this.look();
     const pause = Math.min(this.pause, (this.rest ?? 0) + 1);
     this.pause = Math.min(this.pause * 2, longestPause);
-    this.stopTimer = this.client.clock.timer(pause, () => void this.look());
+    this.stopTimer = this.#client.clock.timer(pause, () => void this.look());
   }
 }

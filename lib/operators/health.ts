@@ -56,11 +56,16 @@ export class Health {
   /** While a probe is under way: many who ask at once send one. */
   private probing: Promise<void> | undefined;
 
-  constructor(private readonly client: LockClient) {}
+  /** Hidden from loggers: it has the id of the client. */
+  readonly #client: LockClient;
+
+  constructor(client: LockClient) {
+    this.#client = client;
+  }
 
   lost(reason: LockLostReason): void {
     // The others are the end of the application, or work that took too long.
-    if (reason === 'expired' || reason === 'revoked') this.lostAt = this.client.clock.now();
+    if (reason === 'expired' || reason === 'revoked') this.lostAt = this.#client.clock.now();
   }
 
   /** @param check resolves when a lock is available. Undefined: the connection closes. */
@@ -71,7 +76,7 @@ export class Health {
     return {
       status: illness ? 'down' : reasons.length > 0 ? 'degraded' : 'up',
       reasons,
-      ...this.client.counts,
+      ...this.#client.counts,
       oldestHold: rounded(this.oldestHold),
       lastReply: rounded(this.lastReply),
       findings: [...new Set(this.findings.map(({ code }) => code))],
@@ -86,7 +91,7 @@ export class Health {
       return undefined;
     } catch (error) {
       const illness = error as Error;
-      const { log, observation } = this.client;
+      const { log, observation } = this.#client;
       if (!this.isTold) log.warn(operatorLines.ill(observation.connection, illness.message));
       this.isTold = true;
       return illness;
@@ -95,7 +100,7 @@ export class Health {
 
   /** Takes a lock of its own, unless the backend has granted or renewed one a short while ago. @throws LockError when none is available */
   async check(): Promise<void> {
-    const { clock, observation } = this.client;
+    const { clock, observation } = this.#client;
     const isFresh = clock.now() - observation.answeredAt < freshness;
     const isKnown = isFresh && !observation.isDoubted && !this.isPartial;
     if (isKnown && this.servers.every(([, isAvailable]) => isAvailable)) return;
@@ -105,7 +110,7 @@ export class Health {
 
   /** Of the present, without a request. */
   problems(): readonly LockHealthReason[] {
-    const { clock, backend } = this.client;
+    const { clock, backend } = this.#client;
     const now = clock.now();
     const found: Array<[LockHealthReason, boolean]> = [
       ['server_away', this.isPartial || this.servers.some(([, isAvailable]) => !isAvailable)],
@@ -118,30 +123,30 @@ export class Health {
 
   /** A process may hold a million: no copy of them. */
   private isAnyOverdue(now: number): boolean {
-    for (const hold of this.client.holds) if (hold.isOverdue(now)) return true;
+    for (const hold of this.#client.holds) if (hold.isOverdue(now)) return true;
     return false;
   }
 
   /** Milliseconds since the backend has granted or renewed a lock; undefined when it never has. */
   get lastReply(): number | undefined {
-    const { clock, observation } = this.client;
+    const { clock, observation } = this.#client;
     const age = clock.now() - observation.answeredAt;
     return age === Number.POSITIVE_INFINITY ? undefined : age;
   }
 
   /** How long the oldest lock has been held, in ms; undefined when none is. */
   get oldestHold(): number | undefined {
-    const ages = [...this.client.holds].map(({ acquiredAt }) => this.client.clock.now() - acquiredAt);
+    const ages = [...this.#client.holds].map(({ acquiredAt }) => this.#client.clock.now() - acquiredAt);
     return ages.length === 0 ? undefined : Math.max(...ages);
   }
 
   private get servers(): ReadonlyArray<readonly [server: string, isAvailable: boolean]> {
-    return [...(this.client.backend.availability?.() ?? [['', true] as const])];
+    return [...(this.#client.backend.availability?.() ?? [['', true] as const])];
   }
 
   /** One lock at each server that has locks of its own. It fails when none of them grants it. */
   private async probe(): Promise<void> {
-    const { clock, observation } = this.client;
+    const { clock, observation } = this.#client;
     // A call that fails from here on is a new doubt.
     observation.isDoubted = false;
     const outcomes = await Promise.allSettled(this.probeNames().map((name) => this.take(name)));
@@ -153,9 +158,9 @@ export class Health {
 
   /** Takes a lock and releases it, as a caller would: a server that cannot write, is full, or refuses a permission shows here. */
   private async take(name: string): Promise<void> {
-    const { backend, clock, releases } = this.client;
-    const id = this.client.newClaimId();
-    const lease = Math.min(this.client.defaults.lease, probeLease);
+    const { backend, clock, releases } = this.#client;
+    const id = this.#client.newClaimId();
+    const lease = Math.min(this.#client.defaults.lease, probeLease);
     await backend.acquire({
       ...exclusive,
       name,
@@ -172,7 +177,7 @@ export class Health {
 
   /** New names, which no other caller locks: one, or one for each node of a cluster. */
   private probeNames(): string[] {
-    const { backend } = this.client;
+    const { backend } = this.#client;
     const byNode = new Map<unknown, string>();
     const nodes = backend.nodeOf ? this.servers.length : 1;
     for (let tries = 0; tries < mostNames && byNode.size < nodes; tries++) {

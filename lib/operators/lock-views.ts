@@ -48,11 +48,16 @@ export type ForceRelease = LockChannels['nestjs-redis-lock:force-released'];
 
 /** What operators do with locks: see their holders, and take them away. It acquires and releases no locks of its own. */
 export class LockViews {
+  /** Hidden from loggers: it has the id of the client. */
+  readonly #client: LockClient;
+
   /** @param released a lock was released by force here */
   constructor(
-    private readonly client: LockClient,
+    client: LockClient,
     private readonly released?: (message: ForceRelease) => void,
-  ) {}
+  ) {
+    this.#client = client;
+  }
 
   async inspect(name: string): Promise<LockInfo> {
     return this.infoOf(name, await this.look('inspect', name, mostWaiters));
@@ -79,7 +84,7 @@ export class LockViews {
     name: string,
     { fencingToken, client, reason, actor }: ForceReleaseOptions = {},
   ): Promise<boolean> {
-    const { backend, id, log, observation } = this.client;
+    const { backend, id, log, observation } = this.#client;
     const snapshot = await this.look('forceRelease', name, 0);
     const { holders } = snapshot;
     if (holders.length === 0) return false;
@@ -97,7 +102,7 @@ export class LockViews {
     if (named.length === 0) return false;
     const deprived = new Set(await backend.revoke(name, named));
     if (deprived.size === 0) return false;
-    for (const hold of this.client.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
+    for (const hold of this.#client.holds) if (deprived.has(hold.claim.id)) hold.lose('revoked');
     const lost = infos.filter((_, index) => deprived.has(holders[index]!.id));
     const holdersOf = lost.map(
       (holder) => describeProcess(holder) + (holder.heldFor === undefined ? '' : ` for ${holder.heldFor} ms`),
@@ -125,7 +130,7 @@ export class LockViews {
   list(options: LockListOptions = {}): AsyncIterable<string> {
     const { startsWith = '' } = readOptions('options', options, ['startsWith']);
     if (typeof startsWith !== 'string') throw refusals.noStart(startsWith);
-    const { backend } = this.client;
+    const { backend } = this.#client;
     if (!backend.list) throw refusals.notProvided('list');
     return eachOnce(backend.list(startsWith));
   }
@@ -135,7 +140,7 @@ export class LockViews {
    * @param most names; @param steps over the keys
    */
   async firstNames(startsWith: string, most: number, steps: number): Promise<{ names: string[]; isWhole: boolean }> {
-    const { backend } = this.client;
+    const { backend } = this.#client;
     if (!backend.list) throw refusals.notProvided('list');
     const names = new Set<string>();
     let done = 0;
@@ -148,7 +153,7 @@ export class LockViews {
 
   private async look(call: string, name: string, waiters: number): Promise<LockSnapshot> {
     assertLockName(name);
-    const { backend } = this.client;
+    const { backend } = this.#client;
     if (!backend.inspect) throw refusals.notProvided(call);
     return backend.inspect(name, waiters);
   }
@@ -164,7 +169,7 @@ export class LockViews {
   /** The backend knows which claim holds. This process knows which of its callers has the lock now. */
   private asKnownHere(holder: LockHolderInfo, claim: string): LockHolderInfo {
     if (holder.foreign) return holder;
-    for (const hold of this.client.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
+    for (const hold of this.#client.holds) if (hold.claim.id === claim) return { ...holder, ...hold.user };
     return holder;
   }
 }

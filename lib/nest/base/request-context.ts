@@ -20,7 +20,7 @@ export interface HttpResponse {
 
 const requests = new AsyncLocalStorage<HttpRequest | undefined>();
 
-/** Runs `fn` as part of the request, so that `answerOf` finds it. Requests of other transports are not kept. */
+/** Runs `fn` as part of the request, so that `responseOf` finds it. Requests of other transports are not kept. */
 export function inRequest<T>(context: ExecutionContext, fn: () => T): T {
   const isHttp = context.getType() === 'http';
   const request = isHttp

@@ -33,7 +33,8 @@ describe('a lock that Java holds, in the command line', () => {
     expect(code).toBe(0);
     expect(output).toMatch(new RegExp(`^${name} exclusive\n  held by client ${thread}, lease ends in 2\\d\\.\\ds\n$`));
     const { holders } = JSON.parse((await run('inspect', name, '--json')).output) as { holders: object[] };
-    expect(holders).toEqual([{ client: thread, leaseLeft: expect.any(Number), state: 'held', permits: 1 }]);
+    const held = { foreign: true, leaseLeft: expect.any(Number), state: 'held', permits: 1 };
+    expect(holders).toEqual([{ client: thread, ...held }]);
   });
 
   it('without an expiry is shown with a lease that never ends, in JSON as null', async () => {

@@ -15,7 +15,8 @@ beforeAll(() => {
     const modules = join(workspace, name, 'node_modules');
     mkdirSync(join(modules, 'nestjs-redis-lock', 'dist'), { recursive: true });
     cpSync(join(root, 'package.json'), join(modules, 'nestjs-redis-lock', 'package.json'));
-    cpSync(join(root, 'dist', 'esm'), join(modules, 'nestjs-redis-lock', 'dist', 'esm'), { recursive: true });
+    for (const format of ['esm', 'cjs'])
+      cpSync(join(root, 'dist', format), join(modules, 'nestjs-redis-lock', 'dist', format), { recursive: true });
     for (const peer of ['@nestjs', 'rxjs', 'reflect-metadata', 'ms', 'acorn'])
       symlinkSync(join(root, 'node_modules', peer), join(modules, peer));
     symlinkSync(join(root, 'node_modules', ioredis), join(modules, 'ioredis'));
