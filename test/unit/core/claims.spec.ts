@@ -612,8 +612,7 @@ describe('the callers of one process', () => {
         await expect(v.acquire(`b${index}`, { fairness })).rejects.toMatchObject({ code: 'LOCK_QUEUE_FULL' });
       }
     }
-    const { queues, strictQueues } = v.client as unknown as Record<string, { size: number }>;
-    expect([queues!.size, strictQueues!.size]).toEqual([1, 0]);
+    expect(v.client.everyQueue()).toHaveLength(1);
   });
 
   it('leave nothing behind when they have ended, with any outcome (G9)', async () => {
@@ -634,12 +633,7 @@ describe('the callers of one process', () => {
       expect(aborted.state).toBe('rejected');
       v.backend.onAcquire = (request) => v.backend.grant(request.lease);
     }
-    const { queues, strictQueues, renewal } = v.client as unknown as {
-      queues: { size: number };
-      strictQueues: { size: number };
-      renewal: { holds: { size: number } };
-    };
-    expect([queues.size, strictQueues.size, renewal.holds.size]).toEqual([0, 0, 0]);
+    expect([v.client.everyQueue().length, v.client.holds.size]).toEqual([0, 0]);
     expect(v.clock.pending).toBe(0);
   });
 
