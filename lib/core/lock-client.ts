@@ -122,7 +122,8 @@ export class LockClient
   acquire(names: readonly string[], options: CallOptions): Promise<MultiLock>;
   acquire(key: LockKey, options: CallOptions): Promise<LockHandle | MultiLock>;
   acquire(name: LockKey, options: CallOptions): Promise<LockHandle | MultiLock> {
-    if (this.worker.isMissingFor(options)) return this.withWorker(options, (timed) => this.acquire(name, timed));
+    if (options.renewFrom === 'worker' && this.worker.isMissingFor(options))
+      return this.withWorker(options, (timed) => this.acquire(name, timed));
     try {
       if (Array.isArray(name)) {
         const names = namesOf(name);

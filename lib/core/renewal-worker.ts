@@ -48,9 +48,9 @@ export class OptionalWorker {
     return this.starting;
   }
 
+  /** @param hold with `renewFrom: 'worker'` */
   watch(hold: Hold): void {
-    const { renewFrom, renew } = hold.options;
-    if (renewFrom === 'worker' && renew) this.running?.watch(hold);
+    if (hold.options.renew) this.running?.watch(hold);
   }
 
   async close(): Promise<void> {

@@ -26,7 +26,7 @@ export class Renewal extends Watchdog<Hold> {
 
   override add(hold: Hold): void {
     super.add(hold);
-    this.worker.watch(hold);
+    if (hold.options.renewFrom === 'worker') this.worker.watch(hold);
   }
 
   override remove(hold: Hold): boolean {

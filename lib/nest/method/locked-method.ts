@@ -1,5 +1,6 @@
 import { callerSuffix } from '../../core/claim-id.js';
 import { withFirstOf } from '../../core/on-abort.js';
+import type { LockKey } from '../../core/lock-key.js';
 import type { LockSite } from '../../core/lock-site.js';
 import type { LockScope } from '../../core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../../core/options.js';
@@ -11,7 +12,7 @@ import { aroundObservable } from '../around/around-observable.js';
 import { aroundPromise } from '../../connection/around-promise.js';
 import { connectionOfInstance } from './connection-slot.js';
 import { type ContendedCall, ContendedScope, inPlaceOf } from '../around/contended-call.js';
-import { located } from '../../errors/configuration.js';
+import { atPlace } from '../../errors/configuration.js';
 import type { HeldRequest } from './held-call.js';
 import { type HttpResponse, responseOf } from '../base/request-context.js';
 import { callRefusals } from '../around/around.messages.js';
@@ -178,8 +179,15 @@ export class LockedMethod {
   ): Promise<LockScope> {
     const { where, signalOf } = this.settings;
     const options = this.optionsFor(connection);
-    const name = located(where, () => key(given, instance));
-    const own = signalOf && located(where, () => signalOfCall(signalOf, instance, given));
+    let name: LockKey;
+    let own: AbortSignal | undefined;
+    // Without a closure: each call comes through here.
+    try {
+      name = key(given, instance);
+      own = signalOf && signalOfCall(signalOf, instance, given);
+    } catch (error) {
+      throw atPlace(where, error);
+    }
     const enter = (one: AbortSignal): Promise<LockScope> =>
       connection.enter(name, { ...options, signal: one }, this.site);
     if (!own && !signal) return connection.enter(name, options, this.site);
