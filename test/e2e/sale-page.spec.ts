@@ -240,14 +240,14 @@ inBrowser('the sale as a page, in a browser', (newPage) => {
     await page.locator('#buyers').click();
     await page.getByText('140 buyers came').waitFor({ timeout: 60_000 });
     const orders = saleOf(page, 'lock').locator('[data-part=orders]').first();
-    await orders.and(page.getByText('60', { exact: true })).waitFor({ timeout: 60_000 });
+    await orders.and(page.getByText('60', { exact: true })).waitFor({ timeout: 150_000 });
     await page.waitForFunction("document.querySelectorAll('.sale .person').length === 0", undefined, {
       timeout: 60_000,
     });
     expect(await orders.textContent()).toBe('60');
     await page.getByLabel('Brisk').check();
     await page.locator('input[value=brisk]:checked').waitFor();
-  }, 120_000);
+  }, 300_000);
 
   it('is used by the keyboard alone, and the button that was pressed keeps the focus', async () => {
     const page = await openSale();
