@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   type BackendCapabilities,
+  Elections,
   type Fairness,
-  LocalElection,
+  type LocalElection,
   type Lock,
   type LockBackend,
   LockClient,
   lockDefaults,
-  type LockHandle,
   type LockKey,
   type LockOptions,
   type LockScope,
   Operators,
   type ResolvedLockOptions,
   resolveOptions,
-  type SeenHolder,
 } from 'nestjs-redis-lock/backend';
 import { KeptLog } from './kept-log.js';
 import type { ConformanceTarget } from './target.js';
@@ -32,25 +31,25 @@ interface Settings {
 
 /** What a connection has around its client. */
 export class Around {
-  private readonly elections = new Map<string, LocalElection>();
+  private readonly elections: Elections;
   readonly operators: Operators;
 
   constructor(private readonly client: LockClient) {
-    this.operators = new Operators(client, this.elections);
+    this.elections = new Elections({
+      client,
+      acquire: (name, options) => client.acquire(name, options),
+      holder: (name) => this.operators.views.holder(name),
+    });
+    this.operators = new Operators(client, this.elections.byName);
   }
 
   election(name: string): LocalElection {
-    const { client, operators, elections } = this;
-    const acquire = (options: ResolvedLockOptions): Promise<LockHandle> => client.acquire(name, options);
-    const holder = (): Promise<SeenHolder | undefined> => operators.views.holder(name);
-    const election = elections.get(name) ?? new LocalElection(name, { client, acquire, holder });
-    elections.set(name, election);
-    return election;
+    return this.elections.of(name);
   }
 
   /** @param timeout ms for the work inside locks */
   async close(timeout = 0): Promise<void> {
-    for (const election of this.elections.values()) election.close();
+    this.elections.close();
     await this.client.shutdown(timeout);
     this.operators.stop();
   }

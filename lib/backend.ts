@@ -58,10 +58,8 @@ export { readTicket, type TicketHold } from './core/ticket.js';
 /** @internal */
 export type { LockHolder, LockNotAcquiredError } from './errors/lock-errors.js';
 /** @internal */
-export { LocalElection } from './leader/election.js';
+export { Elections, type LocalElection } from './leader/election.js';
 /** @internal */
 export type { CampaignOptions, Leadership } from './leader/leadership.js';
 /** @internal */
 export { Operators } from './operators/operators.js';
-/** @internal */
-export type { SeenHolder } from './operators/lock-views.js';

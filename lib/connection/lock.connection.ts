@@ -9,7 +9,7 @@ import type { Lock, LockScope } from '../core/lock.js';
 import type { LockSite } from '../core/lock-site.js';
 import { refusals } from '../core/refusals.js';
 import { onAbort } from '../core/on-abort.js';
-import { LocalElection } from '../leader/election.js';
+import { Elections, type LocalElection } from '../leader/election.js';
 import { inRoot } from '../core/root-context.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import type { LockHealth } from '../operators/health.js';
@@ -41,8 +41,7 @@ interface Parts {
   readonly client: LockClient;
   readonly settings: LockConnectionSettings;
   readonly operators: Operators;
-  /** By name: all modules of an application share them. */
-  readonly elections: Map<string, LocalElection>;
+  readonly elections: Elections;
 }
 
 /** A backend calls the events of one client: the connection that starts owns it until it has closed. */
@@ -64,8 +63,12 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   private readonly parts: Hidden<Parts>;
 
   constructor(client: LockClient, settings: LockConnectionSettings) {
-    const elections = new Map<string, LocalElection>();
-    this.parts = new Hidden({ client, settings, operators: new Operators(client, elections), elections });
+    const elections = new Elections({
+      client,
+      acquire: (name, options) => this.ask(name, options, (it, terms) => it.acquire(name, terms)),
+      holder: (name) => this.inspect(name, ({ views }) => views.holder(name)),
+    });
+    this.parts = new Hidden({ client, settings, operators: new Operators(client, elections.byName), elections });
   }
 
   /** @param site for the watch over nested locks */
@@ -134,10 +137,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** The election of this name: the same for the whole application. */
   election(name: string): LocalElection {
-    const { elections } = this.parts.reveal();
-    let election = elections.get(name);
-    if (!election) elections.set(name, (election = this.newElection(name)));
-    return election;
+    return this.parts.reveal().elections.of(name);
   }
 
   /** What people and machines ask. Before the application has started, the first question connects. */
@@ -206,15 +206,6 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     await this.close();
   }
 
-  private newElection(name: string): LocalElection {
-    const { client } = this.parts.reveal();
-    return new LocalElection(name, {
-      client,
-      acquire: (options) => this.ask(name, options, (it, terms) => it.acquire(name, terms)),
-      holder: () => this.inspect(name, ({ views }) => views.holder(name)),
-    });
-  }
-
   private take(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
     return this.ask(key, options, (client, terms) => client.enter(key, terms));
   }
@@ -274,7 +265,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     const { client, settings, operators, elections } = this.parts.reveal();
     const { backend } = client;
     // Before waiters are rejected: the work of a leader learns the shutdown by its signal.
-    inRoot(() => elections.forEach((election) => election.close()));
+    inRoot(() => elections.close());
     // A backend that serves another client must not be closed here.
     if (!this.takes(backend)) return;
     // From now on a first use must not connect.

@@ -28,11 +28,29 @@ const campaignOptions = ['signal', 'candidate', 'lease', 'onElected', 'onStepDow
 /** What it needs from its connection. */
 interface ElectionHost {
   readonly client: LockClient;
-  acquire(options: ResolvedLockOptions): Promise<LockHandle>;
-  holder(): Promise<SeenHolder | undefined>;
+  acquire(name: string, options: ResolvedLockOptions): Promise<LockHandle>;
+  holder(name: string): Promise<SeenHolder | undefined>;
 }
 
-/** One election on one client: all modules of an application share it. */
+/** The elections of one client, one of each name: all modules of an application share them. */
+export class Elections {
+  readonly byName = new Map<string, LocalElection>();
+
+  constructor(private readonly host: ElectionHost) {}
+
+  of(name: string): LocalElection {
+    let election = this.byName.get(name);
+    if (!election) this.byName.set(name, (election = new LocalElection(name, this.host)));
+    return election;
+  }
+
+  /** Ends all campaigns: the process steps down where it leads, and leaves the lines. */
+  close(): void {
+    for (const election of this.byName.values()) election.close();
+  }
+}
+
+/** One election on one client. */
 export class LocalElection implements Election, OwnElection, CampaignHost, LeaderWatchHost {
   private campaigning: Campaign | undefined;
   /** True when the campaign runs for methods with `@LeaderOnly`, and gives way to another one. */
@@ -133,11 +151,11 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
   }
 
   acquire(options: ResolvedLockOptions): Promise<LockHandle> {
-    return this.#host.acquire(options);
+    return this.#host.acquire(this.name, options);
   }
 
   holder(): Promise<SeenHolder | undefined> {
-    return this.#host.holder();
+    return this.#host.holder(this.name);
   }
 
   turned(): void {

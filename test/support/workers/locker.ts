@@ -9,7 +9,7 @@ import type { Worker as Thread } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import type { LockHandle as Handle } from '../../../lib/core/lock-handle.js';
-import type { AdoptOptions, LockOptions, ResolvedLockOptions } from '../../../lib/core/options.js';
+import type { AdoptOptions, LockOptions } from '../../../lib/core/options.js';
 import type { Leadership } from '../../../lib/leader/leadership.js';
 
 // Compiled, this file lies in dist/test-workers, beside the built package; the engine is no part of its public API.
@@ -17,7 +17,7 @@ const build = process.env['LOCKER_BUILD'] ?? 'modules';
 const built = async (path: string): Promise<unknown> =>
   import(new URL(`../${build}/lib/${path}`, import.meta.url).href);
 const { LockHandle } = (await built('core/lock-handle.js')) as typeof import('../../../lib/core/lock-handle.js');
-const { LocalElection } = (await built('leader/election.js')) as typeof import('../../../lib/leader/election.js');
+const { Elections } = (await built('leader/election.js')) as typeof import('../../../lib/leader/election.js');
 const { LockClient } = (await built('core/lock-client.js')) as typeof import('../../../lib/core/lock-client.js');
 const { lockDefaults, resolveAdoption, resolveOptions } = (await built(
   'core/options.js',
@@ -116,20 +116,14 @@ const client = new LockClient(
 const locks = new Map<string, Handle>();
 /** The latest leadership of each election. */
 const terms = new Map<string, Leadership>();
-const elections = new Map<string, InstanceType<typeof LocalElection>>();
-const electionOf = (name: string) => {
-  const host = {
-    client,
-    acquire: (options: ResolvedLockOptions) => client.acquire(name, options),
-    holder: async () => undefined,
-  };
-  const election = elections.get(name) ?? new LocalElection(name, host);
-  elections.set(name, election);
-  return election;
-};
+const elections = new Elections({
+  client,
+  acquire: (name, options) => client.acquire(name, options),
+  holder: async () => undefined,
+});
 const leaderState = (name: string): object => {
   // isLeader first: it must be right before anything else was asked.
-  const { isLeader } = electionOf(name);
+  const { isLeader } = elections.of(name);
   const { signal, epoch } = terms.get(name)!;
   const { aborted, reason } = signal;
   const { code, reason: why } = (aborted ? reason : {}) as { code?: string; reason?: string };
@@ -216,7 +210,7 @@ const methods: Record<string, (args: never) => unknown> = {
   },
   /** Stands for the election: leads until its signal aborts. */
   campaign({ name, lease }: { name: string; lease?: number }) {
-    void electionOf(name).campaign(
+    void elections.of(name).campaign(
       async (leadership) => {
         terms.set(name, leadership);
         const { signal, epoch } = leadership;
@@ -248,7 +242,7 @@ const methods: Record<string, (args: never) => unknown> = {
   wallClock: () => Date.now(),
   /** Ends the client and stops listening: the process must end by itself, or something was left. */
   async shutdown({ timeout }: { timeout: number }) {
-    for (const election of elections.values()) election.close();
+    elections.close();
     await client.shutdown(timeout);
     process.off('message', onMessage);
     process.channel?.unref();
