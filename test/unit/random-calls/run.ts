@@ -126,6 +126,8 @@ export class Run implements World {
     // The rest of a failed run must not keep the test from reporting it.
     void Promise.all(this.processes.map(({ client }) => client.shutdown(0)));
     await this.clock.advance(calm);
+    // Of a process that died, too: the list of open connections would keep every run in memory.
+    for (const { connection } of this.processes) connection.operators.stop();
   }
 
   private async call(call: Call): Promise<void> {
