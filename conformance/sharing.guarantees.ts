@@ -69,6 +69,21 @@ export function sharing(bench: ClientBench): void {
       expect((await writer).fencingToken).toBeGreaterThan(kept.fencingToken);
     });
 
+    it('wait until a writer, and the callers before them, have gone; then several get in at once, without a poll', async () => {
+      const [a, b, c] = [await join({ poll: 60_000 }), await join({ poll: 60_000 }), await join({ poll: 60_000 })];
+      const name = unique();
+      const first = await a.acquire(name);
+      const { lock: second } = await b.queue(name, { wait: '15s' });
+      const readers = [];
+      for (const member of [b, c, c]) readers.push((await member.queue(name, { shared: true, wait: '15s' })).lock);
+      await first.release();
+      await (await second).release();
+      const locks = await Promise.all(readers);
+      expect(locks.map(({ isHeld }) => isHeld)).toEqual([true, true, true]);
+      await Promise.all(locks.map((lock) => lock.release()));
+      await a.acquire(name, { wait: 0 });
+    });
+
     it('stop waiting by their signal or after `wait`, and leave nothing behind', async () => {
       const [a, b] = [await join(), await join()];
       const name = unique();

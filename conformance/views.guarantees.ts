@@ -293,40 +293,6 @@ export function views(bench: ClientBench): void {
     });
   });
 
-  describe('waitUntilFree', () => {
-    const free = (member: Member, name: string, wait = 10_000) =>
-      member.operators.freeWaits.wait(name, { ...lockDefaults, wait });
-
-    it('ends when the holder and the callers that waited for the lock have gone, and takes nothing', async () => {
-      const [a, b, c] = [await join(), await join(), await join()];
-      const name = unique();
-      const first = await a.acquire(name);
-      const { lock } = await b.queue(name);
-      let isFree = false;
-      const waiting = free(c, name).then(() => (isFree = true));
-      await expect(free(c, name, 0)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-      await first.release();
-      const second = await lock;
-      await expect(free(c, name, 0)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-      expect(isFree).toBe(false);
-      await second.release();
-      await waiting;
-      expect(c.backend.acquires).toEqual([]);
-      await a.acquire(name, { wait: 0 });
-    });
-
-    it('waits for readers, and for the end of minHold', async () => {
-      const [a, b] = [await join(), await join()];
-      const name = unique();
-      const reader = await a.acquire(name, { shared: true });
-      await expect(free(b, name, 0)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-      await reader.release();
-      await free(b, name, 0);
-      await (await a.acquire(name, { minHold: 10_000 })).release();
-      await expect(free(b, name, 0)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-    });
-  });
-
   describe('list', () => {
     it('returns each held name once, and filters by prefix', async () => {
       const [a, b] = [await join(), await join()];

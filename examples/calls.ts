@@ -42,8 +42,7 @@ export class Search {
 
   // #region free
   async whenBuilt(): Promise<number | undefined> {
-    await this.locks.waitUntilFree('search:index', { wait: '1m' });
-    return this.built.at(-1);
+    return this.locks.using('search:index', { shared: true, wait: '1m' }, () => this.built.at(-1));
   }
   // #endregion
 

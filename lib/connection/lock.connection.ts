@@ -143,10 +143,10 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
   /** What people and machines ask. Before the application has started, the first question connects. */
   inspect<T>(
     key: string | undefined,
-    question: (operators: Operators, options: ResolvedLockOptions) => Promise<T>,
+    question: (operators: Operators) => Promise<T>,
     options = this.defaults,
   ): Promise<T> {
-    return this.ask(key, options, (_, terms) => question(this.operators, terms));
+    return this.ask(key, options, () => question(this.operators));
   }
 
   /** The same without a connection: what this process knows. */

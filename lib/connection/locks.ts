@@ -9,7 +9,6 @@ import {
   type AdoptOptions,
   type LockOptions,
   type ResolvedLockOptions,
-  readOptions,
   resolveAdoption,
   resolveOptions,
 } from '../core/options.js';
@@ -147,29 +146,6 @@ export abstract class Locks {
   async inspect<K extends string>(key: NameIn<K>): Promise<LockInfo> {
     this.check('inspect', () => assertWrittenName(key));
     return this.connection.inspect(key, ({ views }) => views.inspect(key));
-  }
-
-  /**
-   * Waits until no caller holds the lock: no writer, no reader, no permit, no `minHold`. It takes nothing and stands in no queue. It asks Redis
-   * every 50 ms at first, and every second later on, once for all callers of this process. The lock may be taken again by the time the call
-   * resolves: to work alone, take it.
-   * @throws LockWaitTimeoutError when it was held for all of `wait`, LockNotAcquiredError with `wait: 0` when it is held,
-   * LockUnavailableError when Redis does not answer, `signal.reason`, and LockConfigurationError for a wrong key or option and inside the
-   * lock itself.
-   */
-  waitUntilFree<K extends string>(key: NameIn<K>, options?: Pick<LockOptions, 'wait' | 'signal'>): Promise<void>;
-  async waitUntilFree(key: string, options?: object): Promise<void> {
-    const { connection } = this;
-    const resolved = this.check('waitUntilFree', () => {
-      assertWrittenName(key);
-      const given = options && (readOptions('options', options, ['wait', 'signal']) as LockOptions);
-      return resolveOptions(given, connection.defaults);
-    });
-    try {
-      await connection.inspect(key, ({ freeWaits }, terms) => freeWaits.wait(key, terms), resolved);
-    } catch (error) {
-      throw fromCaller(error, Locks.prototype.waitUntilFree);
-    }
   }
 
   /**

@@ -332,7 +332,6 @@ export class LockClient
 
   private rejectWaiting(): void {
     const reason = refusals.shuttingDown();
-    this.observation.listener?.closing(reason);
     for (const queue of this.everyQueue()) queue.rejectWaiting(reason);
   }
 

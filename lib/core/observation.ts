@@ -30,8 +30,6 @@ export const requestsAreObserved = (): boolean =>
 /** Learns of a client in the middle of the engine: it must not throw. */
 export interface ClientListener {
   lost(hold: Hold): void;
-  /** Callers that wait are rejected: the client closes. */
-  closing(reason: Error): void;
 }
 
 /** Tells what happens to the locks of one connection. All of it in the async context of the caller, where not said otherwise. */

@@ -63,10 +63,6 @@ export class LockViews {
     return this.infoOf(name, await this.look('inspect', name, mostWaiters));
   }
 
-  async holdersOf(name: string): Promise<readonly LockHolderInfo[]> {
-    return this.infoOf(name, await this.look('waitUntilFree', name, 0)).holders;
-  }
-
   /** Who has an exclusive lock, and its claim: over a quorum the token of one hold may grow, the claim stays. */
   async holder(name: string): Promise<SeenHolder | undefined> {
     const snapshot = await this.look('inspect', name, 0);

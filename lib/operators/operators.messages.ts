@@ -1,17 +1,11 @@
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import { describe, printable } from '../errors/describe.js';
 
-/** Looking at locks: `inspect`, `forceRelease`, `list`, `waitUntilFree`. */
+/** Looking at locks: `inspect`, `forceRelease`, `list`. */
 export const viewRefusals = {
   /** A `backend` of your own that leaves this out. */
   notProvided: (what: string) =>
     new LockConfigurationError(`${what}: the backend of this connection does not provide it. Use another connection.`),
-
-  /** `waitUntilFree` inside the lock: the call would wait for its own caller. */
-  waitsForItself: (key: string) =>
-    new LockConfigurationError(
-      `waitUntilFree: this flow holds lock ${printable(key)}, so it would wait for itself. Call it outside the lock.`,
-    ),
 
   /** `list({ startsWith })` with something else than text. */
   noStart: (given: unknown) =>

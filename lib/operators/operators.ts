@@ -3,7 +3,6 @@ import type { LockClient } from '../core/lock-client.js';
 import type { ClientListener } from '../core/observation.js';
 import { liveConnections } from '../diagnostics/live-connections.js';
 import { Activity } from './activity.js';
-import { FreeWaits } from './free-waits.js';
 import { Health } from './health.js';
 import { LiveLocks, type OwnElection } from './live-locks.js';
 import { LockViews } from './lock-views.js';
@@ -14,7 +13,6 @@ export class Operators implements ClientListener {
   readonly health: Health;
   readonly activity: Activity;
   readonly views: LockViews;
-  readonly freeWaits: FreeWaits;
 
   /** @param elections of this client, by name */
   constructor(client: LockClient, elections: ReadonlyMap<string, OwnElection> = new Map()) {
@@ -22,7 +20,6 @@ export class Operators implements ClientListener {
     this.health = new Health(client);
     this.activity = new Activity(client, this.live, () => this.health.problems());
     this.views = new LockViews(client, (release) => this.activity.forced(release));
-    this.freeWaits = new FreeWaits(client, this.views);
     client.observation.listener = this;
   }
 
@@ -40,9 +37,5 @@ export class Operators implements ClientListener {
   lost(hold: Hold): void {
     this.activity.lost(hold);
     this.health.lost(hold.lost!.reason);
-  }
-
-  closing(reason: Error): void {
-    this.freeWaits.rejectAll(reason);
   }
 }

@@ -99,7 +99,7 @@ const snippets: Record<string, string> = {
       await locks.acquire('a'); await locks.acquire(fixed); await locks.acquire(Job.Nightly); await locks.acquire(\`job:\${either}\`); await locks.acquire(name);
       await locks.acquire(lockName\`file:\${name}\`); await locks.acquire(uuid); await locks.acquire(list); await locks.acquire(key); await locks.acquire([name, 'b']);
       const n: number = await locks.using(either, async () => 5); const m: number = await locks.using<number>(list, { wait: 5 }, () => n);
-      await locks.tryAcquire(['a', lockName\`b:\${m}\`]); await locks.inspect(name); await locks.forceRelease('a'); await locks.waitUntilFree(name, { wait: 5 });
+      await locks.tryAcquire(['a', lockName\`b:\${m}\`]); await locks.inspect(name); await locks.forceRelease('a');
       return [locks.current(), locks.current(name), locks.election('a')]; }`,
   ...Object.fromEntries(
     [
@@ -112,7 +112,6 @@ const snippets: Record<string, string> = {
       .concat([
         'inspect(NAME)',
         'forceRelease(NAME)',
-        'waitUntilFree(NAME)',
         'election(NAME)',
         'current(NAME)',
         "acquire(path === '' ? 'a' : NAME)",

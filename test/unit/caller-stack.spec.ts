@@ -52,7 +52,6 @@ describe('the error of a call that gets no lock', () => {
     ['acquire of several names', 'LOCK_WAIT_TIMEOUT', (locks) => locks.acquire(['order:1', 'b'], { wait: 10 })],
     ['using, one try', 'LOCK_CONTENDED', (locks) => locks.using('order:1', { wait: 0 }, () => 1)],
     ['using', 'LOCK_WAIT_TIMEOUT', (locks) => locks.using('order:1', { wait: 10 }, () => 1)],
-    ['waitUntilFree', 'LOCK_WAIT_TIMEOUT', (locks) => locks.waitUntilFree('order:1', { wait: 10 })],
   ] as ReadonlyArray<[string, string, (locks: RedisLockService) => Promise<unknown>]>)(
     'of %s has the frame of its caller on top, and names its method',
     async (_call, code, call) => {

@@ -156,7 +156,6 @@ describe('a name in a call', () => {
     for (const name of ['product:#{id}', 'product:${id}']) {
       const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining('lockName`product:${id}`') };
       await expect(client.inspect(name)).rejects.toMatchObject(refused);
-      await expect(client.waitUntilFree(name)).rejects.toMatchObject(refused);
       await expect(client.forceRelease(name)).rejects.toMatchObject(refused);
       expect(() => client.current(name)).toThrow('lockName');
     }

@@ -63,25 +63,10 @@ describe('RedisLockService for operators', () => {
     expect(await locks.forceRelease('report:monday')).toBe(false);
   });
 
-  it('wait until a lock is free, and take nothing', async () => {
-    const options = onSharedRedis();
-    await using app = await start(options);
-    const locks = app.get(RedisLockService);
-    const lock = await locks.acquire('report:tuesday');
-    await expect(locks.waitUntilFree('report:tuesday', { wait: 0 })).rejects.toMatchObject({
-      code: 'LOCK_CONTENDED',
-      holder: { pid: process.pid, fencingToken: lock.fencingToken },
-    });
-    const free = locks.waitUntilFree('report:tuesday', { wait: '10s', signal: new AbortController().signal });
-    await lock.release();
-    await free;
-    expect((await locks.inspect('report:tuesday')).holders).toEqual([]);
-  });
-
   it('refuses wrong names and options at once, with the call at the start of the message', async () => {
     await using app = await start();
     const locks = app.get(RedisLockService);
-    for (const call of ['inspect', 'forceRelease', 'waitUntilFree'] as const) {
+    for (const call of ['inspect', 'forceRelease'] as const) {
       for (const key of [undefined, '', 7, ['a'], 'x'.repeat(1025)])
         await expect(locks[call](key as string)).rejects.toMatchObject({
           code: 'LOCK_CONFIGURATION',
@@ -103,11 +88,6 @@ describe('RedisLockService for operators', () => {
         code: 'LOCK_CONFIGURATION',
         message: expect.stringContaining(`RedisLockService.forceRelease: ${problem}`),
       });
-    for (const options of [null, 7, { wait: -1 }, { lease: 10 }, { signal: {} }])
-      await expect(locks.waitUntilFree('a', options as object)).rejects.toMatchObject({
-        code: 'LOCK_CONFIGURATION',
-        message: expect.stringMatching(/^RedisLockService\.waitUntilFree: /),
-      });
     for (const options of [null, 7, { startWith: 'a' }, { startsWith: 7 }])
       expect(() => locks.list(options as object)).toThrow(
         expect.objectContaining({
@@ -127,7 +107,6 @@ describe('RedisLockService for operators', () => {
     const locks = app.get(RedisLockService);
     await expect(locks.inspect('a')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
     await expect(locks.forceRelease('a')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
-    await expect(locks.waitUntilFree('a')).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
     expect(() => locks.list()).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
   });
 });

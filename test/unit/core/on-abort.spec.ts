@@ -51,16 +51,6 @@ describe('a signal that many callers wait with', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('has one listener for callers that wait until a lock is free', async () => {
-    const v = new VirtualClient();
-    Object.assign(v.backend, { holders: () => new Promise(() => {}) });
-    const { signal } = new AbortController();
-    for (let count = 0; count < 11; count++) watch(v.operators.freeWaits.wait('a', { ...v.client.defaults, signal }));
-    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
-    await v.client.shutdown(0);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-
   it('may have aborted before a call that ends with the first of several', async () => {
     const [over, live] = [AbortSignal.abort(new Error('the user has left')), new AbortController().signal];
     const seen = await withFirstOf([live, over], async (signal) => [signal.aborted, signal.reason]);

@@ -102,7 +102,6 @@ export default {
       call: "shop.buy('1', { id: 7 })",
       says: ["'product:[object Object]'", 'not set'],
     },
-    { line: "locks.waitUntilFree('product:#{id}')", says: ['is a template', 'lockName'] },
     { line: "locks.election('product:#{id}')", says: ['is a template', 'lockName'] },
     {
       line: "@DistributedLock({ key: () => 'product:#{id}' })",
