@@ -37,6 +37,7 @@ await writeGenerated();
 
 export default {
   testTimeout: 20_000,
+  testSequencer: '<rootDir>/test/support/suites-first.mjs',
   // Modules in contexts of their own stay in the memory of a worker. At the end jest gives it half a second to exit: too little for more
   // than a gigabyte.
   workerIdleMemoryLimit: '800MB',
