@@ -12,6 +12,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { filesOf } from '../test/subjects.mjs';
+import { build } from './build.mjs';
 import { lint } from './lint.mjs';
 import { root, runNode, seconds, tool } from './run.mjs';
 
@@ -110,10 +111,13 @@ const isDeep = new RegExp(`${deepConformance}|^(fault|chaos|redisson|e2e)/`);
 /** @type {Record<string, () => Promise<void>>} */
 const parts = {
   quick: async () => {
-    heading('lint');
-    total.failed += (await lint()).length;
+    heading('build, and lint beside what follows');
+    // Once, before those that need it at the same time.
+    await build({ ifStale: true });
+    const linted = lint(undefined, 1);
     // Three for two cores: some of them mostly wait, for leases to end and processes to start.
     await jest(quickRooms, ['--maxWorkers=3', '--testPathIgnorePatterns', deepConformance]);
+    total.failed += (await linted).length;
   },
   deep: async () => {
     // The room redisson: a peer in TypeScript, and Redisson itself, three versions side by side. They wait more than they work.
