@@ -29,7 +29,7 @@ export interface LockConnectionOptions extends LockDefaults {
    */
   redisson?: boolean | RedissonOptions | undefined;
   /**
-   * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `redisson`, `keyPrefix`, `commandTimeout`, `poll` or
+   * Another backend instead of Redis. Not together with `redis`, `cluster`, `quorum`, `redisson`, `keyPrefix`, `commandTimeout` or
    * `replicas`, which are options of Redis.
    */
   backend?: LockBackend | undefined;
@@ -51,12 +51,6 @@ export interface LockConnectionOptions extends LockDefaults {
    * @default '1s'
    */
   commandTimeout?: Duration | (string & {}) | undefined;
-  /**
-   * How often a waiter asks by itself, in case a message was lost. At least 100 ms. A shorter time finds a free lock sooner after a fault,
-   * and costs commands all the time.
-   * @default '5s'
-   */
-  poll?: Duration | (string & {}) | undefined;
   /**
    * How many replicas must confirm a lock, and each extension of it, before it counts (WAIT), and how long they may take:
    * `{ count: 1, timeout: '200ms' }`. A lock that too few confirm is released, and the call rejects with LOCK_UNAVAILABLE. For one server

@@ -35,9 +35,9 @@ export function createBackend(
   rare: RareBackends,
   observes = false,
 ): LockBackend {
-  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, poll, replicas, redisson, byDefault } = options;
+  const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, replicas, redisson, byDefault } = options;
   if (backend) return backend;
-  const shared = { keyPrefix, poll, log, observes };
+  const shared = { keyPrefix, log, observes };
   const onCluster = cluster && { ...shared, commandTimeout, cluster };
   if (redisson)
     return new rare.RedissonBackend!(

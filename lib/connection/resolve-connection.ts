@@ -47,7 +47,6 @@ export interface ResolvedBackendOptions {
   readonly quorum: ResolvedQuorumOptions | undefined;
   readonly keyPrefix: string;
   readonly commandTimeout: number;
-  readonly poll: number;
   readonly replicas: ReplicaTerms | undefined;
   readonly redisson: ResolvedRedissonOptions | undefined;
   /** Set when no option names the server. */
@@ -64,16 +63,7 @@ export interface ResolvedConnectionOptions extends ResolvedBackendOptions {
 }
 
 const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
-const redisNames = [
-  'redis',
-  'cluster',
-  'quorum',
-  'keyPrefix',
-  'commandTimeout',
-  'poll',
-  'replicas',
-  'redisson',
-] as const;
+const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'replicas', 'redisson'] as const;
 
 /** The names of these options. */
 export const connectionOptionNames = [
@@ -123,7 +113,7 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
   const { backend, redis, quorum, replicas } = given;
   const redisson = resolveRedisson(given);
   const { keyPrefix = redisson ? '' : library.keyPrefix } = given;
-  const { commandTimeout = library.commandTimeout, poll = library.poll } = given;
+  const { commandTimeout = library.commandTimeout } = given;
   const cluster = clusterIn(given);
   if (!cluster && redis !== undefined) assertConnection('redis', redis);
   if (typeof keyPrefix !== 'string') throw refusals.noPrefix(keyPrefix);
@@ -136,7 +126,6 @@ function resolveBackend(given: Given, lease: number): ResolvedBackendOptions {
     quorum: quorum === undefined ? undefined : resolveQuorum(quorum, lease),
     keyPrefix,
     commandTimeout: answerTime,
-    poll: parseDuration('poll', poll, { min: least.poll }),
     replicas: parseReplicas(replicas, answerTime),
     redisson,
     byDefault: defaultIn(given),

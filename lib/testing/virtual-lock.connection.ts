@@ -47,8 +47,8 @@ export class VirtualLockConnection extends LockConnection {
 export const backendOn = (
   { server }: Bed,
   label: string,
-  { commandTimeout, poll }: ResolvedModuleOptions,
-): MemoryLockBackend => new MemoryLockBackend({ server, label, commandTimeout, poll });
+  { commandTimeout }: ResolvedModuleOptions,
+): MemoryLockBackend => new MemoryLockBackend({ server, label, commandTimeout });
 
 /** A connection to a bed, as a module with these options has it. @param name what `inspect` calls it */
 export function connectionTo(

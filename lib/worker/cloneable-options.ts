@@ -10,7 +10,6 @@ export function cloneableOptions({
   cluster,
   keyPrefix,
   commandTimeout,
-  poll,
   replicas,
   redisson,
 }: ResolvedBackendOptions): ResolvedBackendOptions {
@@ -23,7 +22,6 @@ export function cloneableOptions({
     cluster: cluster && cloneableCluster(cluster),
     keyPrefix,
     commandTimeout,
-    poll,
     replicas,
     redisson,
   };

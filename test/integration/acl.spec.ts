@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { LockClient, lockDefaults, type LockOptions, Operators, resolveOptions } from 'nestjs-redis-lock/backend';
-import { keySpace, RedisBackend } from '../support/backends.js';
+import { keySpace, RedisBackend, withPoll } from '../support/backends.js';
 import { documentedRules } from '../support/documented-acl.js';
 import { until } from './engine/engine.js';
 import { KeptLog } from '../../conformance/kept-log.js';
@@ -111,7 +111,7 @@ describe('a user that may not subscribe', () => {
     const place = await scene(['~*', '&*', '+@all', '-subscribe']);
     const redis = { port: place.port, username: 'locks', password: 'secret' };
     const made = (): RedisLockClient => {
-      const client = createLockClient({ redis, log: place.log, poll: '10m', ...given });
+      const client = createLockClient(withPoll(600_000, { redis, log: place.log, ...given }));
       closing.push(() => client.close());
       return client;
     };

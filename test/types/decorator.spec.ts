@@ -122,7 +122,7 @@ const snippets: Record<string, string> = {
       ]),
   ),
   'takes a duration from the configuration as a string, where a connection gets its options': `const given = process.env.LOCK_LEASE;
-    RedisLockModule.forRoot({ lease: given, wait: given, commandTimeout: given, poll: given, shutdownTimeout: given });
+    RedisLockModule.forRoot({ lease: given, wait: given, commandTimeout: given, shutdownTimeout: given });
     RedisLockModule.forRootAsync({ useFactory: () => ({ lease: given, replicas: { count: 1, timeout: given ?? '1s' } }) });`,
   'takes a name of a branded type': `type OrderId = string & { readonly __brand: 'OrderId' }; declare const symbol: unique symbol;
     async function f(locks: RedisLockService, id: OrderId, other: string & { [symbol]: true }) {

@@ -11,7 +11,7 @@ const u = undefined;
 const url: string | undefined = process.env['REDIS_URL'];
 const options: RedisLockModuleOptions = {
   redis: url, cluster: u, quorum: u, backend: u, name: u, isGlobal: u, keyPrefix: u, lease: u, wait: u, maxHold: u, fairness: u, onLost: u,
-  maxWaiters: u, commandTimeout: u, poll: u, replicas: u, shutdownTimeout: u, strict: u, ignoreFindings: u,
+  maxWaiters: u, commandTimeout: u, replicas: u, shutdownTimeout: u, strict: u, ignoreFindings: u,
   checkNesting: u, httpErrors: u,
 };
 const call = { lease: u, wait: u, renew: u, maxHold: u, minHold: u, signal: u, fairness: u, onLost: u, shared: u, limit: u, permits: u };

@@ -51,7 +51,7 @@ const places: ReadonlyArray<(value: unknown) => unknown> = [
       'fairness',
       'onLost',
     ],
-    ...['release', 'renewFrom', 'commandTimeout', 'poll', 'replicas', 'maxWaiters', 'shutdownTimeout', 'activity'],
+    ...['release', 'renewFrom', 'commandTimeout', 'replicas', 'maxWaiters', 'shutdownTimeout', 'activity'],
     ...['stallLimit', 'strict', 'ignoreFindings', 'checkNesting', 'httpErrors', 'isGlobal', 'unknown'],
   ].map((name) => (value: unknown) => ({ [name]: value })),
   ...[

@@ -220,7 +220,7 @@ describe('createLockClient', () => {
     ends.push(() => Promise.all(servers.map((server) => server.stop())));
     const nodes = servers.map(({ url }) => url);
     const longest = 2 ** 31 - 1;
-    const durations = { lease: longest, wait: longest, poll: longest, shutdownTimeout: longest, stallLimit: longest };
+    const durations = { lease: longest, wait: longest, shutdownTimeout: longest, stallLimit: longest };
     const places: LockClientOptions[] = [
       { cluster: cluster.connection },
       { quorum: { nodes } },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
-import { ownChannelOf, redissonScripts as scripts } from '../../support/backends.js';
+import { ownChannelOf, redissonScripts as scripts, withPoll } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
 import {
@@ -20,7 +20,7 @@ beforeAll(() => void ([redis, listener] = [new Redis(sharedRedisUrl()), new Redi
 afterAll(() => Promise.all([redis.quit(), listener.quit()]));
 
 async function newClient(): Promise<RedisLockClient & AsyncDisposable> {
-  const client = createLockClient({ redis: sharedRedisUrl(), redisson: true, poll: '10m', log: new KeptLog() });
+  const client = createLockClient(withPoll(600_000, { redis: sharedRedisUrl(), redisson: true, log: new KeptLog() }));
   await client.connect();
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }

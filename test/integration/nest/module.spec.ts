@@ -214,7 +214,6 @@ describe('RedisLockModule', () => {
     ['no replica', { replicas: { count: 0, timeout: 100 } }, 'replicas.count: 0'],
     ['no time for replicas', { replicas: { count: 1 } }, 'replicas.timeout'],
     ['too much time for replicas', { replicas: { count: 1, timeout: '1s' } }, 'replicas.timeout: 1000 ms'],
-    ['a wrong poll', { poll: 2 ** 31 }, 'poll: 2147483648'],
     ['a wrong shutdownTimeout', { shutdownTimeout: Number.NaN }, 'shutdownTimeout: NaN'],
     ['a wrong strict', { strict: 'yes' }, "strict: 'yes'"],
     ['a wrong httpErrors', { httpErrors: 1 }, 'httpErrors: 1'],
@@ -254,8 +253,6 @@ describe('RedisLockModule', () => {
     ],
     ['a commandTimeout of zero', { commandTimeout: 0 }, 'commandTimeout: 0'],
     ['a wrong commandTimeout', { commandTimeout: Number.NaN }, 'commandTimeout: NaN'],
-    ['a poll that is too short', { poll: 99 }, 'poll: 99'],
-    ['an infinite poll', { poll: Number.POSITIVE_INFINITY }, 'poll: Infinity'],
     ['a quorum beside redis', { quorum: { nodes: [] }, redis: 'redis://h' }, "redis: cannot be combined with 'quorum'"],
     ['commandTimeout beside a quorum', { quorum: { nodes: [] }, commandTimeout: 100 }, 'set quorum.nodeTimeout'],
     [

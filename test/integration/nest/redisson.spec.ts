@@ -5,7 +5,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { DistributedLock, RedisLockModule, type RedisLockModuleOptions, RedisLockService } from 'nestjs-redis-lock';
-import { slotOfKey } from '../../support/backends.js';
+import { slotOfKey, withPoll } from '../../support/backends.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
 import { sharedRedisUrl, startRedis } from '../../support/redis-server.js';
@@ -69,9 +69,8 @@ describe("an application with locks in Redisson's format", () => {
 
   it('locks on a cluster, where a thread of Java keeps a method waiting until its message', async () => {
     await using group = await ClusterGroup.start();
-    const connection = { cluster: group.connection, poll: '10m' as const };
-    const { app: started } = await start({ redis: undefined, ...connection }, Products);
-    await using app = started;
+    const { backend } = withPoll(600_000, { cluster: group.connection, redisson: true });
+    await using app = (await start({ redis: undefined, redisson: undefined, backend }, Products)).app;
     const id = randomUUID();
     const name = `product:${id}`;
     const server = group.admin(await group.ownerOf(slotOfKey(name)));

@@ -7,6 +7,7 @@ import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
 import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
 import { redissonDialect } from '../../../lib/backends/redis/redisson/redisson-dialect.js';
+import { withPoll } from '../../support/backends.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { matrix } from './matrix.js';
 import { until } from './observations.js';
@@ -15,7 +16,7 @@ import { aCluster, type ClusterSite, listenersOf } from './sites.js';
 
 const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
 /** Longer than any test waits: a waiter that is woken by its poll alone fails. */
-const noPoll = '10m';
+const noPoll = 600_000;
 
 /** This library and Redisson on a cluster: all rows, and what only a cluster has. */
 export function clusterMatrix(open: () => Promise<PeerProgram>): void {
@@ -40,15 +41,10 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
       if (Math.floor(slotOfKey(name) / (16_384 / 3)) === part) return name;
     }
   };
-  const newClient = async (options: object = {}): Promise<RedisLockClient> => {
-    const client = createLockClient({
-      ...site.connection,
-      redisson: true,
-      poll: noPoll,
-      lease: watchdog,
-      log: silent,
-      ...options,
-    });
+  const newClient = async (options: object = {}, poll = noPoll): Promise<RedisLockClient> => {
+    const client = createLockClient(
+      withPoll(poll, { ...site.connection, redisson: true, lease: watchdog, log: silent, ...options }),
+    );
     ends.push(() => client.close());
     await client.connect();
     return client;
@@ -282,7 +278,7 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
   // Row 18. The last test: the cluster is another one after it.
   it('a master that fails: a lock that its replica has stays held, and both wake each other at the new master', async () => {
     const { group } = site;
-    const [java, client] = [await newJava('cluster'), await newClient({ poll: '1s', commandTimeout: 1000 })];
+    const [java, client] = [await newJava('cluster'), await newClient({ commandTimeout: 1000 }, 1000)];
     const name = nameOf(1);
     const lock = await client.acquire(name, { lease: '20s' });
     const owner = await group.ownerOf(slotOfKey(name));

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { createLockClient, type LockClientOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
+import { withPoll } from '../../support/backends.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, watchdog } from './peer.js';
@@ -28,8 +29,14 @@ export function faults(open: () => Promise<PeerProgram>): void {
     ends.push(() => peer.kill());
     return peer;
   };
-  const clientAt = async (redis: LockClientOptions['redis'], options: object = {}): Promise<RedisLockClient> => {
-    const client = createLockClient({ redis, redisson: true, lease: watchdog, log: silent, ...options });
+  const clientAt = async (
+    redis: LockClientOptions['redis'],
+    options: object = {},
+    poll = 5000,
+  ): Promise<RedisLockClient> => {
+    const client = createLockClient(
+      withPoll(poll, { redis, redisson: true, lease: watchdog, log: silent, ...options }),
+    );
     ends.push(() => client.close());
     await client.connect();
     return client;
@@ -95,7 +102,7 @@ export function faults(open: () => Promise<PeerProgram>): void {
       const server = await started(['--appendonly', 'yes', '--appendfsync', 'always']);
       const redis = adminOf(server.url);
       // Longer than any test waits.
-      const [java, client] = [await javaAt(server.url), await clientAt(server.url, { poll: '10m', lease: '1h' })];
+      const [java, client] = [await javaAt(server.url), await clientAt(server.url, { lease: '1h' }, 600_000)];
       const [javas, ours] = [unique(), unique()];
       await java.run('a', 'lock', 'plain', javas, 3_600_000);
       const lock = await client.acquire(ours);
@@ -205,7 +212,7 @@ export function faults(open: () => Promise<PeerProgram>): void {
     ends.push(() => group.stop());
     const addresses = group.sentinels.map(({ host, port }) => `redis://${host}:${port}`);
     const java = await javaAt([group.connection.name, ...addresses].join(), 'sentinel');
-    const client = await clientAt(group.connection, { poll: '1s' });
+    const client = await clientAt(group.connection, {}, 1000);
     const both = async (): Promise<void> => {
       const name = unique();
       const redis = adminOf((await group.master()).url);

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { createLockClient, type LockNotAcquiredError, type RedisLockClient } from 'nestjs-redis-lock/client';
+import { withPoll } from '../../support/backends.js';
 import { lateRows } from './late-rows.js';
 import { until } from './observations.js';
 import { Peer, type PeerProgram, sharingPeer, watchdog } from './peer.js';
 import { listenersOf, oneRedis, type Site } from './sites.js';
 
 /** Longer than any test waits: a waiter that is woken by its poll alone fails. */
-const noPoll = '10m';
+const noPoll = 600_000;
 
 /** This library and Redisson side by side. Each test both ways where that has a meaning. */
 export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Site> = oneRedis): void {
@@ -19,16 +20,11 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
   let client: RedisLockClient;
   const extra: AsyncDisposable[] = [];
 
-  const newClient = async (options: object = {}): Promise<RedisLockClient> => {
+  const newClient = async (options: object = {}, poll = noPoll): Promise<RedisLockClient> => {
     const log = { log: () => undefined, warn: () => undefined, error: () => undefined };
-    const made = createLockClient({
-      ...site.connection,
-      redisson: true,
-      poll: noPoll,
-      lease: watchdog,
-      log,
-      ...options,
-    });
+    const made = createLockClient(
+      withPoll(poll, { ...site.connection, redisson: true, lease: watchdog, log, ...options }),
+    );
     await made.connect();
     return made;
   };
@@ -268,7 +264,7 @@ export function matrix(open: () => Promise<PeerProgram>, start: () => Promise<Si
     // Row 4
     it('a waiter here whose subscription was lost finds the lock by its poll', async () => {
       const name = unique();
-      const polling = await newClient({ poll: '300ms' });
+      const polling = await newClient({}, 300);
       await java.run('a', 'lock', 'plain', name, 3_600_000);
       const waiting = polling.acquire(name, { wait: '1m' });
       await listened(name);

@@ -6,21 +6,43 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createLockClient } from 'nestjs-redis-lock/client';
+import type { LockBackend } from 'nestjs-redis-lock/backend';
 import type { Lock } from 'nestjs-redis-lock/client';
 
 const [, , mode = '', address = '', watchdog = '30000', options = '{}'] = process.argv;
+const { poll, ...given } = JSON.parse(options) as { readonly poll: number; readonly renewFrom?: 'worker' };
+// Its start is no test: beside three JVMs it may take longer than the usual second.
+const commandTimeout = 5_000;
+const cluster = mode === 'cluster' ? { nodes: address.split(',') } : undefined;
+const place = { ...(cluster ? { cluster } : { redis: address }), redisson: true, commandTimeout };
+// A backend of its own has no worker.
 const client = createLockClient({
-  ...(mode === 'cluster' ? { cluster: { nodes: address.split(',') } } : { redis: address }),
-  redisson: true,
+  ...(given.renewFrom === 'worker' ? place : { backend: await backend() }),
   lease: Number(watchdog),
-  poll: '2s',
-  // Its start is no test: beside three JVMs it may take longer than the usual second.
-  commandTimeout: '5s',
-  ...(JSON.parse(options) as object),
+  ...given,
 });
 await client.connect();
 const redis = mode === 'cluster' ? new Cluster(address.split(',')) : new Redis(address);
 const forEver = '1h';
+
+/** The backend of these options, with waiters that ask by themselves each `poll` ms only. */
+async function backend(): Promise<LockBackend> {
+  const log = { log: () => undefined, warn: () => undefined, error: () => undefined };
+  const settings = { commandTimeout, poll, log };
+  // Compiled, this file lies in dist/test-workers, beside the built package.
+  const built = async (path: string): Promise<unknown> =>
+    import(new URL(`../modules/lib/backends/redis/${path}-backend.js`, import.meta.url).href);
+  const { ClusterBackend } = (await built(
+    'cluster/cluster',
+  )) as typeof import('../../../lib/backends/redis/cluster/cluster-backend.js');
+  const { RedissonBackend } = (await built(
+    'redisson/redisson',
+  )) as typeof import('../../../lib/backends/redis/redisson/redisson-backend.js');
+  return new RedissonBackend(
+    { ...settings, redis: address },
+    cluster && ((format) => new ClusterBackend({ ...settings, cluster, keyPrefix: '', format })),
+  );
+}
 
 /** The locks of each actor, the innermost last. */
 const held = new Map<string, Lock[]>();

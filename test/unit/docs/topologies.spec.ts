@@ -51,7 +51,7 @@ const facts: Record<string, (backend: LockBackend, options: RedisLockModuleOptio
   '`inspect`, `list`, `forceRelease`': (backend) =>
     can(backend).views && [backend.inspect, backend.list, backend.revoke].every((method) => method !== undefined),
   '`replicas`': (_, options) => takes(options, { replicas: { count: 1, timeout: 100 } }),
-  '`keyPrefix`, `poll`': (_, options) => takes(options, { keyPrefix: 'a:' }) && takes(options, { poll: 1000 }),
+  '`keyPrefix`': (_, options) => takes(options, { keyPrefix: 'a:' }),
   '`commandTimeout`': (_, options) => takes(options, { commandTimeout: 500 }),
   'the doctor looks at the server': (backend) => backend.examine !== undefined,
   "`renewFrom: 'worker'`": (_, options) => hasWorker(options),
