@@ -29,7 +29,7 @@ export async function aroundPromise<T>(
   let rest: Unfinished<T> | undefined;
   try {
     result = await scope.run(() => work(scope));
-    rest = scope.run(() => restOf?.(result, scope));
+    rest = restOf?.(result, scope);
   } catch (error) {
     await scope.leave('failed');
     throw error instanceof LockLostError ? fromCaller(error, aroundPromise) : error;

@@ -4,9 +4,9 @@ import type { BackendCapabilities, LockBackend } from '../core/lock-backend.js';
 import { type CallOptions, type LockOptions, type ResolvedLockOptions, resolveOptions } from '../core/options.js';
 import type { LockClient } from '../core/lock-client.js';
 import type { LockFinding } from '../diagnostics/lock-finding.js';
+import { flowAround } from '../core/lock-flow.js';
 import type { LockKey } from '../core/lock-key.js';
 import type { Lock, LockScope } from '../core/lock.js';
-import type { LockSite } from '../core/lock-site.js';
 import { refusals } from '../core/refusals.js';
 import { onAbort } from '../core/on-abort.js';
 import { Elections, type LocalElection } from '../leader/election.js';
@@ -16,12 +16,9 @@ import type { LockHealth } from '../operators/health.js';
 import { Operators } from '../operators/operators.js';
 import { connectionRefusals, startLines } from './connection.messages.js';
 
-/** Looks at each lock that is requested inside another one. */
+/** Looks at locks that are requested inside another one, or together. */
 export interface NestingWatch {
-  /** Checks the lock, takes it, and remembers it for the locks inside it. */
-  watch(key: LockKey, options: ResolvedLockOptions, site: LockSite, take: () => Promise<LockScope>): Promise<LockScope>;
-  /** Checks a lock that opens no flow. */
-  asked(key: LockKey, options: ResolvedLockOptions, site: LockSite): void;
+  check(key: LockKey, options: ResolvedLockOptions): void;
 }
 
 export interface LockConnectionSettings {
@@ -71,18 +68,18 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
     this.parts = new Hidden({ client, settings, operators: new Operators(client, elections.byName), elections });
   }
 
-  /** @param site for the watch over nested locks */
-  enter(key: LockKey, options: ResolvedLockOptions, site?: LockSite): Promise<LockScope> {
-    const { nesting } = this.parts.reveal().settings;
-    return nesting && site ? nesting.watch(key, options, site, () => this.take(key, options)) : this.take(key, options);
+  enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+    const { client, settings } = this.parts.reveal();
+    watchNesting(settings, key, options);
+    // Without a closure: each decorated call comes through here.
+    if (this.started) return client.enter(key, options);
+    return this.whenStarted(key, options).then((terms) => client.enter(key, terms));
   }
 
   /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */
-  acquire(key: LockKey, options: ResolvedLockOptions, site?: LockSite): Promise<Lock> {
-    const { nesting } = this.parts.reveal().settings;
-    if (!nesting || !site) return this.ask(key, options, (client, terms) => client.acquire(key, terms));
-    nesting.asked(key, options, site);
-    return this.ask(key, { ...options, site }, (client, terms) => client.acquire(key, terms));
+  acquire(key: LockKey, options: ResolvedLockOptions): Promise<Lock> {
+    watchNesting(this.parts.reveal().settings, key, options);
+    return this.ask(key, options, (client, terms) => client.acquire(key, terms));
   }
 
   /**
@@ -126,8 +123,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** A method of the application has these options: what they need starts with the application. */
   expect(options: LockOptions): void {
-    const { client } = this.parts.reveal();
-    client.expect(resolveOptions(options, client.defaults));
+    this.parts.reveal().client.expect(resolveOptions(options, this.defaults));
   }
 
   /** The innermost lock of the running flow on this connection, or the hold of one name. */
@@ -204,10 +200,6 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.close();
-  }
-
-  private take(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
-    return this.ask(key, options, (client, terms) => client.enter(key, terms));
   }
 
   /** Connects once and resolves to the failure, never rejects: the client keeps trying in the background. */
@@ -295,4 +287,9 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
       ? startLines.notStarted(this.name, error.message)
       : startLines.unreachable(this.name, error.message);
   }
+}
+
+/** Only what is inside another lock, or is several, can be in a wrong order. */
+function watchNesting({ nesting }: LockConnectionSettings, key: LockKey, options: ResolvedLockOptions): void {
+  if (nesting && (typeof key !== 'string' || flowAround())) nesting.check(key, options);
 }

@@ -1,7 +1,7 @@
 import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, type NameIn, assertLockKey, assertLockName, assertWrittenName } from '../core/lock-key.js';
-import { type LockSite, CallSite } from '../core/lock-site.js';
+import { CallSite } from '../core/lock-site.js';
 import type { Election } from '../leader/leadership.js';
 import { readForceRelease } from '../operators/lock-views.js';
 import type { Lock } from '../core/lock.js';
@@ -44,7 +44,7 @@ export abstract class Locks {
    */
   async acquire<K extends string>(key: NameIn<K> | ReadonlyArray<NameIn<K>>, options?: LockOptions): Promise<Lock> {
     try {
-      return await this.connection.acquire(key, this.resolve('acquire', key, options), this.callSite('acquire'));
+      return await this.connection.acquire(key, this.resolve('acquire', key, options));
     } catch (error) {
       throw fromCaller(error, Locks.prototype.acquire);
     }
@@ -60,8 +60,7 @@ export abstract class Locks {
     options?: LockOptions,
   ): Promise<Lock | null> {
     try {
-      const resolved = this.resolve('tryAcquire', key, options);
-      return await this.connection.acquire(key, resolved, this.callSite('tryAcquire'));
+      return await this.connection.acquire(key, this.resolve('tryAcquire', key, options));
     } catch (error) {
       if (error instanceof LockNotAcquiredError) return null;
       throw fromCaller(error, Locks.prototype.tryAcquire);
@@ -89,9 +88,8 @@ export abstract class Locks {
     const [options, fn] = rest.length === 1 ? [undefined, rest[0]] : rest;
     const resolved = this.resolve('using', key, options);
     if (typeof fn !== 'function') throw serviceRefusals.noWork(this.type, fn);
-    const place = this.callSite('using');
     return aroundPromise(
-      () => this.connection.enter(key, resolved, place),
+      () => this.connection.enter(key, resolved),
       ({ lock }) => fn(lock),
       (result) => this.refuseLazy('using', result),
     );
@@ -221,11 +219,6 @@ export abstract class Locks {
     if (kind !== undefined) throw serviceRefusals.lateResult(`${this.type}.${call}`, kind);
   }
 
-  /** The caller, where nested locks are watched. */
-  private callSite(call: 'acquire' | 'tryAcquire' | 'using'): LockSite | undefined {
-    return this.connection.watchesNesting ? new CallSite(Locks.prototype[call]) : undefined;
-  }
-
   private resolve(
     call: 'acquire' | 'tryAcquire' | 'using',
     key: unknown,
@@ -234,7 +227,9 @@ export abstract class Locks {
     // Without a closure: each call comes through here.
     try {
       assertLockKey(key);
-      return resolveOptions(options, call === 'using' ? this.connection.defaults : this.handleDefaults[call]);
+      const defaults = call === 'using' ? this.connection.defaults : this.handleDefaults[call];
+      const resolved = resolveOptions(options, defaults);
+      return this.connection.watchesNesting ? { ...resolved, site: new CallSite(Locks.prototype[call]) } : resolved;
     } catch (error) {
       throw atPlace(`${this.type}.${call}`, error);
     }

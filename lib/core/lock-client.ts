@@ -167,8 +167,8 @@ export class LockClient
 
   /** The innermost lock of the running flow on this client, or the hold of one name. */
   current(name?: string): Lock | undefined {
-    if (name === undefined) return findLock((handle) => LockHandle.isOf(handle, this));
-    return findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
+    if (name === undefined) return findLock((handle) => LockHandle.hostOf(handle) === this);
+    return findHandle((handle) => LockHandle.hostOf(handle) === this && handle.key === name);
   }
 
   /** True once it has begun to close. */
@@ -261,7 +261,7 @@ export class LockClient
 
   /** The running flow's hold of this name. @throws LockUpgradeError, LockKindMismatchError where that is not enough. */
   private outerOf(name: string, options: CallOptions): LockHandle | undefined {
-    const outer = findHandle((handle) => LockHandle.isOf(handle, this) && handle.key === name);
+    const outer = findHandle((handle) => LockHandle.hostOf(handle) === this && handle.key === name);
     if (outer) assertCovers(name, LockHandle.holdOf(outer).claim, options);
     return outer;
   }

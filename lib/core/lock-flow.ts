@@ -57,13 +57,6 @@ export function* handlesOf(chain: FlowNode | undefined): Iterable<LockHandle> {
   for (let node = chain; node; node = node.outer) if (node.handle.lasts) yield node.handle;
 }
 
-/** The locks around the running code that have not ended, innermost first; several names that were taken together are one. */
-export function locksAround(): Iterable<Lock> {
-  const locks = new Set<Lock>();
-  for (let node = flow.getStore(); node; node = node.outer) if (node.handle.lasts) locks.add(node.whole);
-  return locks;
-}
-
 /** The lock around the running code, for its signal and its fencing token. Undefined outside of all locks. */
 export function currentLock(): Lock | undefined {
   return findLock(() => true);

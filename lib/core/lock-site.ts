@@ -1,16 +1,5 @@
-/** Where in the code a lock is requested. */
-export interface LockSite {
-  /** Class and method. */
-  readonly where: string;
-  /** The template of the name. Undefined for a name that is given as it is, or made by a function. */
-  readonly template: string | undefined;
-  /** The templates of several names. */
-  readonly templates?: readonly string[];
-}
-
 /** The caller of a function. The stack is formatted only when `where` is read; until then it costs as much as an Error. */
-export class CallSite implements LockSite {
-  readonly template = undefined;
+export class CallSite {
   private readonly trace: { stack?: string } = {};
 
   /** @param callee the function whose caller is meant */

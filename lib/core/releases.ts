@@ -36,12 +36,16 @@ export class Releases {
    */
   release(claim: ReleaseRequest, lease: number, lateUntil: number): Promise<ReleaseReply | 'unanswered'> {
     const late = lateUntil > 0 && lateUntil > this.clock.now();
-    return this.send(claim, (reply, error) => {
+    const done = (reply: ReleaseReply | 'unanswered'): void => {
       if (late || reply === 'unanswered') this.keep(claim, lease, reply, Math.max(this.clock.now(), lateUntil));
-      // The backend reports an outage itself. A release that is refused for good would end by its lease each time, unnoticed.
-      if (error instanceof LockConfigurationError) this.log.error(error.message);
-    });
+    };
+    return this.send(claim, done, this.refused);
   }
+
+  /** The backend reports an outage itself. A release that is refused for good would end by its lease each time, unnoticed. */
+  private readonly refused = (error: unknown): void => {
+    if (error instanceof LockConfigurationError) this.log.error(error.message);
+  };
 
   /** Calls can succeed again: all open releases are sent now, before their time. */
   repeat(): void {
@@ -104,15 +108,19 @@ export class Releases {
 
   private send(
     claim: ReleaseRequest,
-    done: (reply: ReleaseReply | 'unanswered', error?: unknown) => void,
+    done: (reply: ReleaseReply | 'unanswered') => void,
+    refused?: (error: unknown) => void,
   ): Promise<ReleaseReply | 'unanswered'> {
     this.underWay++;
-    const ended = <R extends ReleaseReply | 'unanswered'>(reply: R, error?: unknown): R => {
-      done(reply, error);
+    const ended = <R extends ReleaseReply | 'unanswered'>(reply: R): R => {
+      done(reply);
       if (--this.underWay === 0) this.idle?.();
       return reply;
     };
-    return this.backend.release(claim).then(ended, (error: unknown) => ended('unanswered', error));
+    return this.backend.release(claim).then(ended, (error: unknown) => {
+      refused?.(error);
+      return ended('unanswered');
+    });
   }
 
   private schedule(): void {

@@ -53,10 +53,12 @@ const formOf = (name: string): NameForm | undefined => common.find(({ pattern })
  * What metrics and spans call a lock: text of the code, and no value.
  * @param templates of the decorator that made the name
  */
-export function labelOf(name: string, templates: readonly string[] = []): string {
-  if (templates.length === 1) return templates[0]!;
-  return templates.find((template) => forms.get(template)?.pattern.test(name)) ?? formOf(name)?.label ?? anyName;
-}
+export const labelOf = (name: string, templates?: readonly string[]): string =>
+  templateOf(name, templates) ?? formOf(name)?.label ?? anyName;
+
+/** Which of the templates of a decorator made the name. */
+export const templateOf = (name: string, templates: readonly string[] = []): string | undefined =>
+  templates.length === 1 ? templates[0] : templates.find((template) => forms.get(template)?.pattern.test(name));
 
 /** Elections are few, and their alerts need their names. One that `lockName` made with values has the label of other locks. */
 export const electionLabelOf = (name: string): string =>

@@ -182,7 +182,7 @@ export class LiveLocks implements LiveConnection {
   private flowOf({ around, calledAt }: Caller, now: number): WaitingFlow[] {
     const holds: Array<WaitingFlow['holds'][number]> = [];
     for (const handle of handlesOf(around)) {
-      const isKnown = !LockHandle.isOf(handle, this.#client) || holds.some(({ key }) => key === handle.key);
+      const isKnown = LockHandle.hostOf(handle) !== this.#client || holds.some(({ key }) => key === handle.key);
       if (holds.length < mostInside && !isKnown)
         holds.push({ key: handle.key, kind: LockHandle.holdOf(handle).claim.kind });
     }

@@ -4,7 +4,6 @@ import { longestDuration } from '../core/duration.js';
 import { LockClient } from '../core/lock-client.js';
 import type { LockKey } from '../core/lock-key.js';
 import type { LockLog } from '../core/lock-log.js';
-import type { LockSite } from '../core/lock-site.js';
 import type { LockScope, Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
 import { LockConnection, type LockConnectionSettings, type NestingWatch } from '../connection/lock.connection.js';
@@ -30,12 +29,12 @@ export class VirtualLockConnection extends LockConnection {
     super(client, settings);
   }
 
-  override enter(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<LockScope> {
-    return this.clock.watched(nameOf(key), super.enter(key, options, place));
+  override enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
+    return this.clock.watched(nameOf(key), super.enter(key, options));
   }
 
-  override acquire(key: LockKey, options: ResolvedLockOptions, place?: LockSite): Promise<Lock> {
-    return this.clock.watched(nameOf(key), super.acquire(key, options, place));
+  override acquire(key: LockKey, options: ResolvedLockOptions): Promise<Lock> {
+    return this.clock.watched(nameOf(key), super.acquire(key, options));
   }
 
   override beforeApplicationShutdown(): Promise<void> {
@@ -61,7 +60,7 @@ export function connectionTo(
 ): VirtualLockConnection {
   const { defaults, maxWaiters, shutdownTimeout, strict } = options;
   return new VirtualLockConnection(
-    new LockClient(backend, { defaults, maxWaiters, watchesHandles: false }, log),
+    new LockClient(backend, { defaults, maxWaiters, connection: name, watchesHandles: false }, log),
     { name, strict, shutdownTimeout, nesting },
     bed.clock,
   );

@@ -5,7 +5,8 @@ import { type NestedLock, LockOrder } from '../../lib/nest/doctor/lock-order.js'
 const ask = (kind: string, name = kind): NestedLock => ({
   kind,
   name,
-  site: { where: `at ${kind}`, template: undefined },
+  template: undefined,
+  site: { where: `at ${kind}` },
 });
 const step = (outer: string, inner: string) => ({ outer: ask(outer), inner: ask(inner) });
 const kinds = (circle: ReturnType<LockOrder['add']>) =>

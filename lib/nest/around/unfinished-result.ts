@@ -4,7 +4,7 @@ import { Observable, isObservable } from 'rxjs';
 import type { Unfinished } from '../../connection/around-promise.js';
 import type { LockScope } from '../../core/lock.js';
 import { iterateIn } from './around-iterable.js';
-import type { HttpResponse } from '../base/request-context.js';
+import type { HttpResponse } from '../base/call-context.js';
 import { callRefusals } from './around.messages.js';
 import { lazyKind } from '../../connection/lazy-result.js';
 

@@ -1,12 +1,12 @@
-import type { LockSite } from '../../core/lock-site.js';
-
 /** A lock that was requested. */
 export interface NestedLock {
   /** The connection and the name without its values: `default/product:*`. */
   readonly kind: string;
   readonly name: string;
-  /** Where in the code, for messages. */
-  readonly site: LockSite;
+  /** Of the decorator that made the name. */
+  readonly template: string | undefined;
+  /** Where in the code, for messages. Read when it is needed: it may format a stack. */
+  readonly site: { readonly where: string };
 }
 
 /** A flow that held `outer` requested `inner`. */

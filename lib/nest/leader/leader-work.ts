@@ -3,7 +3,7 @@ import { aroundIterable } from '../around/around-iterable.js';
 import { isLazyStream } from '../../connection/lazy-result.js';
 import { continued, endOf, wholeStream } from '../around/unfinished-result.js';
 import type { LockScope } from '../../core/lock.js';
-import type { HttpResponse } from '../base/request-context.js';
+import type { HttpResponse } from '../base/call-context.js';
 import type { LocalElection } from '../../leader/election.js';
 
 /**

@@ -11,7 +11,7 @@ import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled }
 import { addGate } from '../method/method-wrapper.js';
 import { callRefusals } from '../around/around.messages.js';
 import { placeRefusals } from '../base/decorator.messages.js';
-import { responseOf, isWrittenByHand } from '../base/request-context.js';
+import { callContext, responseOf, isWrittenByHand } from '../base/call-context.js';
 import { addElectedMethod, type ElectedMethod } from './elected-methods.js';
 import { electionRefusals, leaderRefusals as refusals } from '../../leader/leader.messages.js';
 import { runOnLeader } from './leader-work.js';
@@ -122,7 +122,8 @@ export function LeaderOnly(...given: [election: string, options?: Pick<LeaderOpt
         own.standIn(where);
         const scope = own.enter();
         if (!scope) return isAsync ? Promise.resolve() : undefined;
-        return runOnLeader(own, scope, call, responseOf(instance, method.property));
+        const context = callContext();
+        return runOnLeader(own, scope, call, context && responseOf(context, instance, method.property));
       };
       method.descriptor.value = addGate(target, method.property, gate, original);
     });

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { declareSlot } from './connection-slot.js';
 import { located } from '../../errors/configuration.js';
 import { type StandardContext, decoratedMethod, describeMethod, refuseUncalled } from '../base/decorated-method.js';
-import { isWrittenByHand } from '../base/request-context.js';
+import { isWrittenByHand } from '../base/call-context.js';
 import { LockedMethod } from './locked-method.js';
 import { isLocked, lockInner } from './method-wrapper.js';
 import { resultKind } from '../around/result-kind.js';

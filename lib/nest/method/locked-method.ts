@@ -1,7 +1,6 @@
 import { callerSuffix } from '../../core/claim-id.js';
 import { withFirstOf } from '../../core/on-abort.js';
 import type { LockKey } from '../../core/lock-key.js';
-import type { LockSite } from '../../core/lock-site.js';
 import type { LockScope } from '../../core/lock.js';
 import { type LockOptions, type ResolvedLockOptions, lockDefaults, resolveOptions } from '../../core/options.js';
 import { LockConfigurationError, LockNotAcquiredError } from '../../errors/lock-errors.js';
@@ -13,8 +12,7 @@ import { aroundPromise } from '../../connection/around-promise.js';
 import { connectionOfInstance } from './connection-slot.js';
 import { type ContendedCall, ContendedScope, inPlaceOf } from '../around/contended-call.js';
 import { atPlace } from '../../errors/configuration.js';
-import type { HeldRequest } from './held-call.js';
-import { type HttpResponse, responseOf } from '../base/request-context.js';
+import { type CallContext, type HeldRequest, type HttpResponse, responseOf } from '../base/call-context.js';
 import { callRefusals } from '../around/around.messages.js';
 import type { ResultKind } from '../around/result-kind.js';
 import { endOf, unfinished } from '../around/unfinished-result.js';
@@ -47,16 +45,13 @@ export type SignalOfArguments = (this: unknown, ...given: unknown[]) => unknown;
 export class LockedMethod {
   private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
 
-  private readonly site: LockSite;
+  /** The templates of the name or names, as they were written. */
+  private readonly templates: readonly string[];
   private readonly keyOfArguments: KeyOfArguments;
 
   constructor(readonly settings: LockedMethodSettings) {
-    const { where, written, key, keyWithoutArguments } = settings;
-    this.site = {
-      where,
-      template: typeof written.key === 'string' ? written.key : undefined,
-      ...(Array.isArray(written.key) && { templates: written.key as string[] }),
-    };
+    const { written, key, keyWithoutArguments } = settings;
+    this.templates = [written.key].flat().filter((template) => typeof template === 'string');
     this.keyOfArguments = keyWithoutArguments ? hintingAtInterceptor(key) : key;
   }
 
@@ -89,9 +84,17 @@ export class LockedMethod {
     return options.wait === undefined ? undefined : resolveOptions(options, lockDefaults).wait;
   }
 
-  /** Returns at once the kind of result that the method returns; inside it the lock is taken, the work runs, and the lock is left. */
-  around(instance: object, args: readonly unknown[], work: (scope: LockScope) => unknown): unknown {
-    const response = responseOf(instance, this.settings.property);
+  /**
+   * Returns at once the kind of result that the method returns; inside it the lock is taken, the work runs, and the lock is left.
+   * @param context of the call
+   */
+  around(
+    instance: object,
+    args: readonly unknown[],
+    work: (scope: LockScope) => unknown,
+    context: CallContext | undefined,
+  ): unknown {
+    const response = context && responseOf(context, instance, this.settings.property);
     const enter = (signal?: AbortSignal) => this.enter(instance, args, signal);
     if (this.settings.onContended === 'throw') return this.guard(enter, work, response);
     return this.guard(
@@ -140,15 +143,14 @@ export class LockedMethod {
     const { kind, where } = this.settings;
     switch (kind) {
       case 'promise':
-        return aroundPromise(
-          () => enter(),
-          work,
-          (result, scope) => unfinished(result, scope, where, response),
+        // A plain value is complete, unless the handler writes the response itself.
+        return aroundPromise(enter, work, (result, scope) =>
+          response || typeof result === 'object' ? unfinished(result, scope, where, response) : undefined,
         );
       case 'observable':
         return aroundObservable(enter, work as Parameters<typeof aroundObservable>[1], (last) => endOf(last, response));
       case 'iterable':
-        return this.iterable(() => aroundIterable(() => enter(), work as Parameters<typeof aroundIterable>[1]));
+        return this.iterable(() => aroundIterable(enter, work as Parameters<typeof aroundIterable>[1]));
     }
   }
 
@@ -188,9 +190,8 @@ export class LockedMethod {
     } catch (error) {
       throw atPlace(where, error);
     }
-    const enter = (one: AbortSignal): Promise<LockScope> =>
-      connection.enter(name, { ...options, signal: one }, this.site);
-    if (!own && !signal) return connection.enter(name, options, this.site);
+    if (!own && !signal) return connection.enter(name, options);
+    const enter = (one: AbortSignal): Promise<LockScope> => connection.enter(name, { ...options, signal: one });
     const signals = [options.signal, own, signal].filter((one) => one !== undefined);
     return signals.length > 1 ? withFirstOf(signals, enter) : enter(signals[0]!);
   }
@@ -199,9 +200,8 @@ export class LockedMethod {
   private optionsFor(connection: LockConnection): ResolvedLockOptions {
     if (this.resolved?.connection !== connection) {
       const { options, where } = this.settings;
-      const { template, templates = template === undefined ? [] : [template] } = this.site;
       const resolved = resolveOptions(options, connection.defaults);
-      const own = { method: where, callerSuffix: callerSuffix(where, resolved.label), templates };
+      const own = { method: where, callerSuffix: callerSuffix(where, resolved.label), templates: this.templates };
       this.resolved = { connection, options: { ...resolved, ...own } };
     }
     return this.resolved.options;

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import type { ModulesContainer } from '@nestjs/core';
 import { objectsOf, wrappersOf } from '../base/instances.js';
-import { requestOf, runInCall, takeCall } from './held-call.js';
+import { callContext, requestOf, runInCall, takeCall } from '../base/call-context.js';
+import type { LockScope } from '../../core/lock.js';
 import type { LockedMethod } from './locked-method.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
@@ -44,10 +45,11 @@ export function lockInner(
   original: Method,
 ): Method {
   const locked: Method = function (...args) {
-    const request = requestOf(method);
+    const context = callContext();
+    const request = context && requestOf(context, method);
     if (request) return method.runInRequest(request, () => original.apply(this, args));
-    if (takeCall(method, this)) return original.apply(this, args);
-    return method.around(this, args, () => original.apply(this, args));
+    if (context && takeCall(context, method, this)) return original.apply(this, args);
+    return method.around(this, args, () => original.apply(this, args), context);
   };
   const inner = disguise(original, behindGate(prototype, property, locked));
   lockedBy.set(inner, method);
@@ -75,9 +77,11 @@ function lockAround(prototype: object, property: string | symbol, method: Locked
   if (typeof standing !== 'function' || isLockWrapper(standing)) return;
   const next = standing as Method;
   const locked: Method = function (...args) {
-    const request = requestOf(method);
+    const context = callContext();
+    const request = context && requestOf(context, method);
     if (request) return method.runInRequest(request, () => next.apply(this, args));
-    return method.around(this, args, ({ lock }) => runInCall(method, this, lock, () => next.apply(this, args)));
+    const work = ({ lock }: LockScope): unknown => runInCall(method, this, lock, () => next.apply(this, args));
+    return method.around(this, args, work, context);
   };
   const outer = disguise(next, behindGate(prototype, property, locked));
   lockedBy.set(outer, method);

@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { Observable } from 'rxjs';
 import { startFlow } from '../../core/lock-flow.js';
 import { metadataKeys } from '../base/metadata-keys.js';
-import { inRequest } from '../base/request-context.js';
+import { inRequest } from '../base/call-context.js';
 
 /**
  * Every request, message or event starts a new flow. Without it, a server that began to listen inside a hold passes that hold on

@@ -12,7 +12,7 @@ import { Hidden } from '../../errors/describe.js';
 import type { LockScope } from '../../core/lock.js';
 import type { LockConnection } from '../../connection/lock.connection.js';
 import { connectionToken } from '../../connection/redis-lock.tokens.js';
-import { isInsideInterceptor } from '../method/held-call.js';
+import { isInsideInterceptor } from '../base/call-context.js';
 import { LockedRequest } from './locked-request.js';
 import { interceptorRefusals as refusals } from './request.messages.js';
 import { lockedHandler } from '../method/method-wrapper.js';

@@ -1,9 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { type Observable, type Subscriber, type Subscription, defer, isObservable } from 'rxjs';
 import type { LockScope } from '../../core/lock.js';
-import { type HeldRequest, runInRequest } from '../method/held-call.js';
 import type { LockedMethod } from '../method/locked-method.js';
-import { isWrittenByHand } from '../base/request-context.js';
+import { type HeldRequest, isWrittenByHand, runInRequest } from '../base/call-context.js';
 import { continued, isStreamedBody, whenRead } from '../around/unfinished-result.js';
 
 /**
