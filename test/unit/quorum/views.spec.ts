@@ -19,12 +19,19 @@ afterEach(async () => {
 describe('the id of a claim at a node', () => {
   it('leads back to its quorum claim, and keeps process, method and label', () => {
     quorum = new VirtualQuorum(3);
-    const claims = ['id.host.com.7:a', 'id.host.com.7:a:Report.daily.1', 'id.host.7:a::b', 'id.host.7:a:B.c:d.2'];
+    // A secret may have digits only.
+    const claims = [
+      'id.host.com.7:a',
+      'id.host.7:a.12345678901',
+      'id.host.com.7:a:Report.daily.1',
+      'id.host.7:a::b',
+      'id.host.7:a:B.c:d.2',
+    ];
     for (const claim of claims) {
       expect(quorumClaimId(claim)).toBe(claim);
       expect(quorumClaimId(nodeClaimId(claim, 12))).toBe(claim);
     }
-    expect(nodeClaimId('id.host.7:a:Report.daily', 3)).toBe('id.host.7:a.3:Report.daily');
+    expect(nodeClaimId('id.host.7:a:Report.daily', 3)).toBe('id.host.7:a$3:Report.daily');
   });
 });
 

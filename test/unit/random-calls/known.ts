@@ -51,6 +51,29 @@ export const known: Record<string, Drawn> = {
     ],
     faults: [{ at: 0, server: 0, what: 'slow', process: 0, by: 41, lasts: 30_000 }],
   }),
+  'votes are requested again under other ids, and renewed under these': drawn(
+    {
+      calls: [
+        call({}),
+        call({ at: 1, work: 20 }),
+        call({ at: 1, lease: 10_000, work: 20 }),
+        call({ lease: 10_000, work: 2_500 }),
+        ...several(2, { work: 20 }),
+        ...several(2),
+        call({ at: 586, process: 1, lease: 500 }),
+        call({ at: 39, process: 1, lease: 500, fairness: 'strict' }),
+        call({ at: 719, process: 1, lease: 500, fairness: 'strict', work: 150 }),
+      ],
+      faults: [
+        { at: 0, server: 0, what: 'slow', process: 0, by: 76, lasts: 30_000 },
+        { at: 0, server: 1, what: 'replies lost', process: 0, lasts: 4_000 },
+      ],
+    },
+    1_000,
+    atOnce,
+    [atOnce, atOnce],
+    1_986_225_423,
+  ),
   'a renewal after a hand-off is refused once': drawn({
     calls: [
       call({}),

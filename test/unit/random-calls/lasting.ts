@@ -1,3 +1,4 @@
+import { quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import type { Process } from './process.js';
 
@@ -44,7 +45,9 @@ export function isForgotten(hold: Hold, process: Process): string | undefined {
   const { validUntil, renewAt, acquiredAt, lease, name } = hold;
   const now = process.clock.now();
   if (hold.lost || renewAt < validUntil || endsAt <= validUntil) return undefined;
-  if (process.links.some(({ renewing }) => renewing.has(hold.claim.id))) return undefined;
+  // At a node of a quorum, the claim may have an id of its own.
+  const isOfHold = (claim: string): boolean => quorumClaimId(claim) === hold.claim.id;
+  if (process.links.some(({ renewing }) => [...renewing].some(isOfHold))) return undefined;
   // The last renewal that failed.
   if (validUntil - now <= pauseOf(lease) && process.failedUntil(now) >= now - pauseOf(lease)) return undefined;
   const missing = fixedEnd - validUntil;
