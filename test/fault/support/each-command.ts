@@ -5,13 +5,13 @@ import { type Fate, RespTap } from '../../support/resp-tap.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { Locker, uniqueName } from './locker.js';
 
-/** Short, so that hundreds of broken links take seconds. */
-const commandTimeout = 400;
+/** Short, so that hundreds of broken links take seconds; long enough to connect on a busy machine. */
+const commandTimeout = 1000;
 /** Milliseconds within which everything settles, many times more than needed. A link that is never given up takes forever. */
 const patience = 20_000;
 const fates: readonly Fate[] = ['silence', 'silence behind it'];
 /** Links that are broken at the same time. */
-const lanes = 12;
+const lanes = 24;
 
 /** What an operation works with. */
 export interface Site {

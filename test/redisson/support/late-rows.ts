@@ -8,7 +8,8 @@ import type { Peer } from './peer.js';
 import type { Site } from './sites.js';
 
 const silent = { log: () => undefined, warn: () => undefined, error: () => undefined };
-const commandTimeout = 500;
+// Six JVMs and a cluster may run beside it.
+const commandTimeout = 1500;
 
 const scriptsRunBy = async (server: Redis): Promise<number> =>
   Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await server.info('commandstats'))?.[1] ?? 0);
