@@ -38,9 +38,10 @@ await writeGenerated();
 export default {
   testTimeout: 20_000,
   testSequencer: '<rootDir>/test/support/suites-first.mjs',
-  // Modules in contexts of their own stay in the memory of a worker. At the end jest gives it half a second to exit: too little for more
-  // than a gigabyte.
+  // Modules in contexts of their own stay in the memory of a worker.
   workerIdleMemoryLimit: '800MB',
+  // A worker that a test left something open in never exits. Others may need more than jest's half a second, on a busy machine.
+  workerGracefulExitTimeout: 15_000,
   projects: [
     room('unit'),
     room('types'),

@@ -27,7 +27,7 @@ inBrowser('the console of the sample, in a browser', (newPage) => {
       PAYMENT_MS: '600000',
       OPS_PASSWORD: password,
     };
-    [here, there] = await Promise.all([SampleProcess.start(env), SampleProcess.start(env)]);
+    [here, there] = (await SampleProcess.fleet(2, env)) as [SampleProcess, SampleProcess];
   }, 60_000);
 
   afterAll(async () => {

@@ -31,9 +31,7 @@ describe('a fleet of four processes with a report that one of them makes', () =>
     directory = await mkdtemp(join(tmpdir(), 'leader-fleet-'));
     redis = await startRedis();
     seen = [];
-    fleet = [];
-    // One after another: the first one makes the tables.
-    for (let count = 0; count < 4; count++) fleet.push(await startOne());
+    fleet = await SampleProcess.fleet(4, environment());
   }, 240_000);
 
   afterEach(async () => {
@@ -42,13 +40,12 @@ describe('a fleet of four processes with a report that one of them makes', () =>
     await rm(directory, { recursive: true, force: true });
   });
 
-  const startOne = (): Promise<SampleProcess> =>
-    SampleProcess.start({
-      REDIS_URL: redis.url,
-      DATABASE_FILE: join(directory, 'sale.sqlite'),
-      LEASE_MS: '1500',
-      REPORT_MS: '50',
-    });
+  const environment = (): NodeJS.ProcessEnv => ({
+    REDIS_URL: redis.url,
+    DATABASE_FILE: join(directory, 'sale.sqlite'),
+    LEASE_MS: '1500',
+    REPORT_MS: '50',
+  });
 
   const look = async (at: SampleProcess): Promise<Report> => {
     const { latest, ...here } = (await at.request('GET', '/reports/sales')).body as unknown as Answer;
@@ -106,7 +103,7 @@ describe('a fleet of four processes with a report that one of them makes', () =>
 
     const old = fleet.map(({ pid }) => pid);
     for (const pid of old) {
-      const fresh = await startOne();
+      const fresh = await SampleProcess.start(environment());
       await of(pid).close();
       fleet = [...fleet.filter((one) => one.pid !== pid), fresh];
       await reportsOfOne(fresh, [pid]);

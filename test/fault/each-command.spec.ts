@@ -27,30 +27,30 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   ],
   [
     'acquire',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       return async () => assertSound(await locker.acquire(name, lease));
     },
   ],
   [
     'acquire of a reader',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       return async () => assertSound(await locker.acquire(name, { ...lease, shared: true }));
     },
   ],
   [
     'a wait for nothing',
-    async ({ connection, locker, other, name }) => {
-      await connection.open();
+    async ({ open, locker, other, name }) => {
+      await open();
       await other.acquire(name, early);
       return async () => assertSound(await locker.acquire(name, lease));
     },
   ],
   [
     'a wait for a hand-off',
-    async ({ connection, locker, other, name }) => {
-      await connection.open();
+    async ({ open, locker, other, name }) => {
+      await open();
       const held = await other.acquire(name, early);
       return async () => {
         const lock = locker.acquire(name, { ...lease, wait: 1_000 });
@@ -62,8 +62,8 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   ],
   [
     'renew',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       const lock = await locker.acquire(name, early);
       return async () => {
         await lock.renew().finally(() => assertSound(lock));
@@ -72,16 +72,16 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   ],
   [
     'release',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       const lock = await locker.acquire(name, early);
       return () => lock.release();
     },
   ],
   [
     'export and adopt',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       const lock = await locker.acquire(name, early);
       return async () => {
         const ticket = await lock.export();
@@ -92,23 +92,23 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   ],
   [
     'inspect',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ open, locker, name }) => {
+      await open();
       return () => locker.operators.views.inspect(name);
     },
   ],
   [
     'forceRelease',
-    async ({ connection, locker, other, name }) => {
-      await connection.open();
+    async ({ open, locker, other, name }) => {
+      await open();
       await other.acquire(name, early);
       return () => locker.operators.views.forceRelease(name);
     },
   ],
   [
     'list',
-    async ({ connection, locker }) => {
-      await connection.open();
+    async ({ open, locker }) => {
+      await open();
       return async () => {
         for await (const name of locker.operators.views.list()) expect(name).toEqual(expect.any(String));
       };
@@ -116,8 +116,8 @@ const operations: ReadonlyArray<[title: string, operation: Operation]> = [
   ],
   [
     'close with a lock in hand',
-    async ({ connection, locker, name }) => {
-      await connection.open();
+    async ({ connection, open, locker, name }) => {
+      await open();
       await locker.acquire(name, early);
       return () => connection.beforeApplicationShutdown();
     },

@@ -18,6 +18,13 @@ export class SampleProcess implements AsyncDisposable {
     return new SampleProcess(child, ready.url);
   }
 
+  /** The first one makes the tables: two that make them at the same moment find the database locked. */
+  static async fleet(count: number, env: NodeJS.ProcessEnv): Promise<SampleProcess[]> {
+    const first = await SampleProcess.start(env);
+    const others = Array.from({ length: count - 1 }, () => SampleProcess.start(env));
+    return [first, ...(await Promise.all(others))];
+  }
+
   async request(
     method: string,
     path: string,

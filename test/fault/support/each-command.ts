@@ -3,6 +3,7 @@ import { LockConnection, type LockHandle } from '../../support/backends.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { type Fate, RespTap } from '../../support/resp-tap.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
+import { until } from './conditions.js';
 import { Locker, uniqueName } from './locker.js';
 
 /** Short, so that hundreds of broken links take seconds; long enough to connect on a busy machine. */
@@ -19,6 +20,8 @@ export interface Site {
   /** Its commands go through a link that breaks. */
   readonly locker: Locker;
   readonly connection: LockConnection;
+  /** Opens the connection, and resolves when its link is up: a busy machine needs longer than `commandTimeout`. */
+  readonly open: () => Promise<void>;
   /** A client whose link has no fault. */
   readonly other: Locker;
 }
@@ -57,10 +60,16 @@ export async function meet(
   await using proxy = await TcpProxy.to(redis.port, { tap: newTap });
   const locker = new Locker(proxy.url, { commandTimeout, poll: 1_000 });
   const connection = new LockConnection(locker.client, { name: 'default', strict: false, shutdownTimeout: 100 });
-  const perform = await operation({ name: uniqueName(), locker, connection, other }).catch(async (error: unknown) => {
-    await connection.beforeApplicationShutdown();
-    throw error;
-  });
+  const open = async (): Promise<void> => {
+    await connection.open();
+    await until('the link is up', () => [...locker.backend.availability()].every(([, isUp]) => isUp));
+  };
+  const perform = await operation({ name: uniqueName(), locker, connection, open, other }).catch(
+    async (error: unknown) => {
+      await connection.beforeApplicationShutdown();
+      throw error;
+    },
+  );
   armed = true;
   const outcome = await within(perform());
   armed = false;

@@ -28,7 +28,7 @@ export function expectNoLeftovers(): void {
     await until(
       `timers, sockets and listeners as before (${JSON.stringify(before)})`,
       () => Object.entries(count()).every(([kind, now]) => now <= (before[kind] ?? 0)),
-      3000,
+      15_000,
     ).catch((error: unknown) => {
       throw new Error(`left: ${JSON.stringify(count())}`, { cause: error });
     });

@@ -25,7 +25,13 @@ export function lateRows(siteOf: () => Site, javaOf: () => Peer): void {
         commandTimeout,
         log: silent,
       });
-      await client.connect();
+      // A busy machine needs longer than `commandTimeout`.
+      await until(() =>
+        client.connect().then(
+          () => true,
+          () => false,
+        ),
+      );
       const before = await scriptsRunBy(server);
       link.hold();
       const refused = client.acquire(name, { lease: '1h', renew: false }).catch((error: unknown) => error);
