@@ -2,21 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   type BackendCapabilities,
-  Elections,
   type Fairness,
-  type LocalElection,
   type Lock,
-  type LockBackend,
-  LockClient,
   lockDefaults,
-  type LockKey,
   type LockOptions,
-  type LockScope,
-  Operators,
-  type ResolvedLockOptions,
-  resolveOptions,
 } from 'nestjs-redis-lock/backend';
 import { KeptLog } from './kept-log.js';
+import { Member } from './member.js';
 import type { ConformanceTarget } from './target.js';
 import { realTime, type SuiteTime } from './time.js';
 import type { TestFramework } from './test-framework.js';
@@ -29,68 +21,8 @@ interface Settings {
   maxWaiters?: number;
 }
 
-/** What a connection has around its client. */
-export class Around {
-  private readonly elections: Elections;
-  readonly operators: Operators;
-
-  constructor(private readonly client: LockClient) {
-    this.elections = new Elections({
-      client,
-      acquire: (name, options) => client.acquire(name, options),
-      holder: (name) => this.operators.views.holder(name),
-    });
-    this.operators = new Operators(client, this.elections.byName);
-  }
-
-  election(name: string): LocalElection {
-    return this.elections.of(name);
-  }
-
-  /** @param timeout ms for the work inside locks */
-  async close(timeout = 0): Promise<void> {
-    this.elections.close();
-    await this.client.shutdown(timeout);
-    this.operators.stop();
-  }
-}
-
-/** Stands for one process: a client, and the record of its calls to the backend. */
-export class Member {
-  readonly log = new KeptLog();
-  readonly backend: WatchedBackend;
-  readonly client: LockClient;
-  private readonly around: Around;
-  private readonly defaults: ResolvedLockOptions;
-
-  constructor(backend: LockBackend, time: SuiteTime, fairness: Fairness, { maxWaiters = 10_000 }: Settings) {
-    this.backend = new WatchedBackend(backend, time);
-    this.defaults = { ...lockDefaults, fairness };
-    this.client = new LockClient(this.backend, { defaults: this.defaults, maxWaiters }, this.log);
-    this.around = new Around(this.client);
-  }
-
-  get operators(): Operators {
-    return this.around.operators;
-  }
-
-  election(name: string): LocalElection {
-    return this.around.election(name);
-  }
-
-  /** @param timeout ms for the work inside locks */
-  close(timeout?: number): Promise<void> {
-    return this.around.close(timeout);
-  }
-
-  acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
-    return this.client.acquire(key, resolveOptions(options, this.defaults));
-  }
-
-  enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
-    return this.client.enter(key, resolveOptions(options, this.defaults));
-  }
-
+/** A member, and the record of its calls to the backend. */
+export class WatchedMember extends Member<WatchedBackend> {
   /** Starts to wait. Resolves when its claim is in the backend's queue, with the promise of the lock. */
   async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<Lock> }> {
     const before = this.backend.waiting(name);
@@ -108,7 +40,7 @@ export class ClientBench {
   /** For guarantees that need the order of the queue. Skipped where the backend does not promise it. */
   readonly inOrder: TestFramework['it'];
   private target!: ConformanceTarget;
-  private readonly members: Member[] = [];
+  private readonly members: WatchedMember[] = [];
   private readonly leaving: Array<Promise<void>> = [];
 
   constructor(
@@ -141,14 +73,13 @@ export class ClientBench {
   }
 
   /** One more process. */
-  readonly join = async (settings: Settings = {}): Promise<Member> => {
-    const { polling = false, poll } = settings;
+  readonly join = async (settings: Settings = {}): Promise<WatchedMember> => {
+    const { polling = false, poll, maxWaiters = 10_000 } = settings;
     const backend = this.target.backend(poll === undefined ? { polling } : { polling, poll });
-    const member = new Member(backend, this.time, this.fairness, settings);
+    const defaults = { ...lockDefaults, fairness: this.fairness };
+    const member = new WatchedMember(new WatchedBackend(backend, this.time), new KeptLog(), { defaults, maxWaiters });
     this.members.push(member);
-    // On a very busy machine the first attempt may take too long; the client then retries by itself.
-    await member.client.start().catch(() => member.backend.until(() => member.backend.recoveries > 0));
-    return member;
+    return member.start();
   };
 
   readonly unique = (): string => `conformance:${randomUUID()}`;

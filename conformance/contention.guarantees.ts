@@ -11,7 +11,7 @@ import {
   type PresentHolder,
 } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
-import type { ClientBench, Member } from './client-bench.js';
+import type { ClientBench, WatchedMember } from './client-bench.js';
 import { expect } from './expectations.js';
 import type { Held, Party } from './party.js';
 
@@ -138,7 +138,11 @@ export function refusedCallers(bench: ClientBench): void {
       () => Promise.reject(new Error('the lock was granted')),
       (error: LockNotAcquiredError) => error,
     );
-  const expectHolder = (error: LockNotAcquiredError, by: Member, work: { method?: string; label?: string }): void => {
+  const expectHolder = (
+    error: LockNotAcquiredError,
+    by: WatchedMember,
+    work: { method?: string; label?: string },
+  ): void => {
     const { holder } = error;
     const { method, label } = work;
     expect(holder).toMatchObject({ host: here.host, pid: process.pid, method, label });

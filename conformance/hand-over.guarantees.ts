@@ -10,7 +10,7 @@ import {
   type TicketHold,
 } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
-import { aborted, type ClientBench, type Member } from './client-bench.js';
+import { aborted, type ClientBench, type WatchedMember } from './client-bench.js';
 import { expect, thrownBy } from './expectations.js';
 
 /** Moves of a hold from one claim to another, at the port. */
@@ -148,16 +148,17 @@ export function handingShares(bench: ClientBench): void {
   });
 }
 
-const adopted = ({ client }: Member, ticket: string): Promise<Lock> => client.adopt(readTicket(ticket), lockDefaults);
+const adopted = ({ client }: WatchedMember, ticket: string): Promise<Lock> =>
+  client.adopt(readTicket(ticket), lockDefaults);
 
 /** A lock that is taken in one process and finished in another. */
 export function handingOver(bench: ClientBench): void {
   const { describe, it, join, unique, capabilities } = bench;
-  const adopt = ({ client }: Member, ticket: string, options?: AdoptOptions): Promise<Lock> =>
+  const adopt = ({ client }: WatchedMember, ticket: string, options?: AdoptOptions): Promise<Lock> =>
     client.adopt(readTicket(ticket), resolveAdoption(options, lockDefaults));
 
   /** How views show a client. */
-  const idOf = (member: Member, name: string): string =>
+  const idOf = (member: WatchedMember, name: string): string =>
     partyOf(member.backend.adoptions.findLast((call) => call.name === name)!.id).client;
 
   describe('a lock that is handed over', () => {

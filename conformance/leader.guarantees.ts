@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { CampaignOptions, Leadership } from 'nestjs-redis-lock/backend';
-import type { ClientBench, Member } from './client-bench.js';
+import type { ClientBench, WatchedMember } from './client-bench.js';
 import { conditions } from './conditions.js';
 import { expect } from './expectations.js';
 
@@ -11,7 +11,7 @@ class Candidate {
   private readonly happened = conditions();
 
   constructor(
-    readonly member: Member,
+    readonly member: WatchedMember,
     readonly name: string,
     options: CampaignOptions,
   ) {

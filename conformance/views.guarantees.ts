@@ -1,9 +1,9 @@
 import { callerSuffix, lockDefaults, newClientId, partyOf } from 'nestjs-redis-lock/backend';
 import type { BackendBench } from './backend-bench.js';
-import { aborted, type ClientBench, type Member } from './client-bench.js';
+import { aborted, type ClientBench, type WatchedMember } from './client-bench.js';
 import { expect } from './expectations.js';
 
-const claimOf = (member: Member, name: string): string =>
+const claimOf = (member: WatchedMember, name: string): string =>
   member.backend.acquires.findLast((call) => call.name === name)!.id;
 
 /** This host and process, as views show them. */
@@ -144,7 +144,7 @@ export function views(bench: ClientBench): void {
         a.client.acquire(name, { ...lockDefaults, method: where, label, callerSuffix: callerSuffix(where, label) });
       const first = await call('Report.daily', 'import 1');
       const second = call('Report.weekly', 'import 2');
-      const works = async ({ operators }: Member) =>
+      const works = async ({ operators }: WatchedMember) =>
         (await operators.views.inspect(name)).holders.map(({ method, label }) => [method, label]);
       expect(await works(b)).toEqual([['Report.daily', 'import 1']]);
       await first.release();

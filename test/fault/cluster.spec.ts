@@ -79,7 +79,7 @@ describe('a cluster of three masters with replicas', () => {
     expect(turns).toEqual(['first', 'second']);
     expect(firstToken).toBeGreaterThan(held.fencingToken);
     expect(secondToken).toBeGreaterThan(firstToken);
-    expect([...holder.log, ...first.log, ...second.log]).toEqual([]);
+    expect([...holder.log.lines, ...first.log.lines, ...second.log.lines]).toEqual([]);
     await group.move(slot, owner);
   });
 
@@ -138,9 +138,9 @@ describe('a cluster of three masters with replicas', () => {
     expect(stuck.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
     await held.release();
     await proxy.heal();
-    await until('the node is back', () => one.log.some((line) => line.includes('answers again')), 15_000);
+    await until('the node is back', () => one.log.lines.some((line) => line.includes('answers again')), 15_000);
     await (await one.acquire(silent, { wait: '10s' })).release();
-    expect(one.log.filter((line) => line.includes('a node of the cluster'))).toHaveLength(2);
+    expect(one.log.lines.filter((line) => line.includes('a node of the cluster'))).toHaveLength(2);
     await stuck.release();
   });
 
@@ -235,8 +235,8 @@ describe('a cluster of three masters with replicas', () => {
     await held.release();
     await Promise.all([firstDone, secondDone]);
     expect(turns).toEqual(['first', 'second']);
-    expect(holder.log.filter((line) => line.includes('lost'))).toEqual([]);
-    expect(holder.log.some((line) => line.includes('serves no slots any more'))).toBe(true);
+    expect(holder.log.lines.filter((line) => line.includes('lost'))).toEqual([]);
+    expect(holder.log.lines.some((line) => line.includes('serves no slots any more'))).toBe(true);
     await group.rejoin(owner);
   });
 

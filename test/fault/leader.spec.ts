@@ -28,8 +28,8 @@ const elected = async (process: LockProcess): Promise<number> =>
   (await process.event<{ epoch: number }>('elected')).epoch;
 
 /** A candidate of this process: leads until its signal aborts. */
-function stand({ around }: Locker, name: string, lease: number) {
-  const election = around.election(name);
+function stand(locker: Locker, name: string, lease: number) {
+  const election = locker.election(name);
   const terms: Leadership[] = [];
   void election.campaign(
     async (leadership) => {

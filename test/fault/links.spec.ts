@@ -92,7 +92,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
     const lock = await until('a new lock', () => locker.acquire(name).catch(() => undefined));
     expect(lock.fencingToken).toBeGreaterThan(token);
     await lock.release();
-    expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+    expect(locker.log.lines.filter((line) => line.includes('lost'))).toEqual([]);
   });
 
   // Fault 7: I1 (same token), I3, I5 no loss
@@ -115,7 +115,7 @@ describe('a link that breaks, stalls or loses bytes', () => {
     expect(lock.isHeld).toBe(true);
     expect(lock.signal.aborted).toBe(false);
     await lock.release();
-    expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+    expect(locker.log.lines.filter((line) => line.includes('lost'))).toEqual([]);
   });
 
   // Fault 9: I3 (one acquire reaches Redis), I5 unavailable

@@ -33,7 +33,7 @@ describe('a Redis with users', () => {
     const error = await rejection(locker.client.start());
     expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
     expect(error.message).toContain('WRONGPASS');
-    expect(error.message + locker.log.join('\n')).not.toContain('not-it');
+    expect(error.message + locker.log.lines.join('\n')).not.toContain('not-it');
   });
 
   // Fault 33: I3, I5 configuration
@@ -65,6 +65,6 @@ describe('a Redis with users', () => {
     await until('a renewal', async () => (await view.holder('permitted'))!.expiry > expiry);
     await lock.release();
     await (await next).release();
-    expect([...locker.log, ...other.log]).toEqual([]);
+    expect([...locker.log.lines, ...other.log.lines]).toEqual([]);
   });
 });

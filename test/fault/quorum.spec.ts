@@ -62,7 +62,7 @@ describe('a quorum of three', () => {
       await until('a renewal', () => LockHandle.holdOf(held).validUntil > validUntil);
     }
     expect(held.isHeld).toBe(true);
-    expect(holder.log.filter((line) => line.includes('has forgotten 1 of the locks'))).toHaveLength(3);
+    expect(holder.log.lines.filter((line) => line.includes('has forgotten 1 of the locks'))).toHaveLength(3);
     await held.release();
   });
 
@@ -214,7 +214,9 @@ describe('a quorum of three', () => {
     );
     await until('all three votes', async () => (await quorum.votesFor(name, lock)) === 3);
     await quorum.servers[0]!.restart({ empty: true });
-    await until('the loss was logged', () => locker.log.some((line) => line.includes('has forgotten 1 of the locks')));
+    await until('the loss was logged', () =>
+      locker.log.lines.some((line) => line.includes('has forgotten 1 of the locks')),
+    );
     expect(await quorum.votesFor(name, lock)).toBe(2);
     await until('its vote is back', async () => (await quorum.votesFor(name, lock)) === 3);
     expect(lock.isHeld).toBe(true);

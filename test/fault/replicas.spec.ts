@@ -159,7 +159,7 @@ describe('locks that a replica must confirm', () => {
 
   it('are reported at the start if there are too few replicas, and refused if WAIT is not permitted', async () => {
     await using locker = await Locker.to(redis.url, { replicas: { count: 2, timeout: 600 } });
-    expect(locker.log.join()).toMatch(/^1 replicas of .* and 2 are required/);
+    expect(locker.log.lines.join()).toMatch(/^\w+ 1 replicas of .* and 2 are required/);
     await using unable = new Locker(`redis://unable:secret@127.0.0.1:${redis.port}`, options);
     expect(await rejection(unable.client.start())).toMatchObject({ code: 'LOCK_CONFIGURATION' });
   });

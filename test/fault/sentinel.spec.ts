@@ -73,7 +73,9 @@ describe('a master that Sentinel replaces', () => {
     await held.release();
     await Promise.all([firstDone, secondDone]);
     expect(turns).toEqual(['first', 'second']);
-    expect([...holder.log, ...first.log, ...second.log].filter((line) => line.includes('lost'))).toEqual([]);
+    expect(
+      [...holder.log.lines, ...first.log.lines, ...second.log.lines].filter((line) => line.includes('lost')),
+    ).toEqual([]);
   });
 
   // Fault 14: I1, I2, I3 (ten commands at most), I5 lost

@@ -130,6 +130,6 @@ describe('sentinels and a master with passwords', () => {
     const error = await rejection(locker.client.start());
     expect(error).toMatchObject({ code: 'LOCK_CONFIGURATION' });
     expect(error.message).toContain('WRONGPASS');
-    expect(error.message + locker.log.join()).not.toMatch(/of-the|wrong\b/);
+    expect(error.message + locker.log.lines.join()).not.toMatch(/of-the|wrong\b/);
   });
 });

@@ -69,7 +69,7 @@ describe('a Redis that runs but refuses commands', () => {
       const lock = await next;
       expect(lock.fencingToken).toBeGreaterThan(second.fencingToken);
       await lock.release();
-      expect(locker.log.filter((line) => line.includes('lost'))).toEqual([]);
+      expect(locker.log.lines.filter((line) => line.includes('lost'))).toEqual([]);
       await view.redis.config('SET', 'maxmemory', '0');
       await (await locker.acquire('full:3')).release();
     });
@@ -214,7 +214,7 @@ describe('a Redis that runs but refuses commands', () => {
     await flush();
     await second.release();
     expect(await view.holder('flushed')).toBeUndefined();
-    expect([...locker.log, ...other.log]).toEqual([]);
+    expect([...locker.log.lines, ...other.log.lines]).toEqual([]);
   });
 
   describe('because something else is on the key', () => {

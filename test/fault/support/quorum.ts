@@ -1,4 +1,5 @@
-import { LockClient, lockDefaults, type LockOptions, Operators, resolveOptions } from 'nestjs-redis-lock/backend';
+import { KeptLog } from '../../../conformance/kept-log.js';
+import { Member } from '../../../conformance/member.js';
 import {
   LockHandle,
   QuorumBackend,
@@ -36,8 +37,7 @@ export class Quorum {
   async join(options: QuorumLockerOptions = {}, urls: readonly string[] = this.urls): Promise<QuorumLocker> {
     const locker = new QuorumLocker(urls, options);
     this.lockers.push(locker);
-    await locker.client.start();
-    return locker;
+    return locker.start();
   }
 
   /** The claim that has the vote of each running server. */
@@ -55,33 +55,18 @@ export class Quorum {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.lockers.map(({ client }) => client.shutdown(0)));
+    await Promise.all(this.lockers.map((locker) => locker.close()));
     await Promise.all(this.views.map((view) => view[Symbol.asyncDispose]()));
     await Promise.all(this.servers.map((server) => server.stop()));
   }
 }
 
 /** One lock client in the test's own process. */
-export class QuorumLocker {
-  readonly client: LockClient;
-  readonly operators: Operators;
-  /** The lines of the log. */
-  readonly log: string[] = [];
-
+export class QuorumLocker extends Member<QuorumBackend> {
   constructor(urls: readonly string[], { nodeTimeout = 2_000, poll = 60_000, ...tuning }: QuorumLockerOptions) {
-    const tell = (message: string): void => void this.log.push(message);
-    const log = { log: tell, warn: tell, error: tell };
+    const log = new KeptLog();
     const node = { uptime: tuning.restartGuard !== undefined };
     const nodes = urls.map((redis) => new RedisBackend({ redis, commandTimeout: nodeTimeout, poll, node, log }));
-    this.client = new LockClient(
-      new QuorumBackend({ ...tuning, nodes, log }),
-      { defaults: lockDefaults, maxWaiters: 10_000 },
-      log,
-    );
-    this.operators = new Operators(this.client);
-  }
-
-  acquire(name: string, options?: LockOptions): Promise<LockHandle> {
-    return this.client.acquire(name, resolveOptions(options, this.client.defaults));
+    super(new QuorumBackend({ ...tuning, nodes, log }), log);
   }
 }

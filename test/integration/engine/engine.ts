@@ -1,14 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import {
-  type Lock,
-  LockClient,
-  lockDefaults,
-  type LockKey,
-  type LockOptions,
-  Operators,
-  resolveOptions,
-} from 'nestjs-redis-lock/backend';
+import type { LockHandle, LockOptions } from 'nestjs-redis-lock/backend';
 import {
   ClusterBackend,
   type ClusterBackendOptions,
@@ -17,43 +9,27 @@ import {
 } from '../../support/backends.js';
 import { WatchedBackend } from '../../../conformance/watched-backend.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
+import { Member } from '../../../conformance/member.js';
 
 export interface EngineOptions extends Omit<RedisBackendOptions, 'log'> {
   cluster?: ClusterBackendOptions['cluster'];
 }
 
 /** A client on Redis, as an application has it, and the record of its calls. */
-export class Engine implements AsyncDisposable {
-  readonly log = new KeptLog();
-  readonly backend: WatchedBackend;
-  readonly client: LockClient;
-  readonly operators: Operators;
-
+export class Engine extends Member<WatchedBackend> {
   constructor({ commandTimeout = 5_000, cluster, ...options }: EngineOptions) {
-    const { log } = this;
+    const log = new KeptLog();
+    const settings = { ...options, commandTimeout, log };
+    super(new WatchedBackend(cluster ? new ClusterBackend({ ...settings, cluster }) : new RedisBackend(settings)), log);
     this.byName = cluster !== undefined;
-    this.backend = new WatchedBackend(
-      cluster
-        ? new ClusterBackend({ ...options, cluster, commandTimeout, log })
-        : new RedisBackend({ ...options, commandTimeout, log }),
-    );
-    this.client = new LockClient(this.backend, { defaults: lockDefaults, maxWaiters: 10_000 }, this.log);
-    this.operators = new Operators(this.client);
   }
 
-  static async start(options: EngineOptions): Promise<Engine> {
-    const engine = new Engine(options);
-    // On a very busy machine the first attempt may take too long; the client then retries by itself.
-    await engine.client.start().catch(() => engine.backend.until(() => engine.backend.recoveries > 0));
-    return engine;
-  }
-
-  acquire(key: LockKey, options: LockOptions = {}): Promise<Lock> {
-    return this.client.acquire(key, resolveOptions(options, lockDefaults));
+  static start(options: EngineOptions): Promise<Engine> {
+    return new Engine(options).start();
   }
 
   /** Starts to wait, and returns when its claim is in the queue and Redis has a subscriber for it. */
-  async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<Lock> }> {
+  async queue(name: string, options: LockOptions = {}): Promise<{ lock: Promise<LockHandle> }> {
     const lock = this.acquire(name, options);
     lock.catch(() => undefined);
     const answers = (): number =>
@@ -69,10 +45,6 @@ export class Engine implements AsyncDisposable {
 
   private readonly byName: boolean;
   private readonly subscribed = new Set<string>();
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.client.shutdown(0);
-  }
 }
 
 export const unique = (what = 'engine'): string => `${what}:${randomUUID()}`;

@@ -8,7 +8,7 @@ import { lockDefaults, type LockOptions, resolveOptions } from '../../../lib/cor
 import { LockConfigurationError, LockUnavailableError } from '../../../lib/errors/lock-errors.js';
 import type { ActivityReport } from '../../../lib/core/lock-backend.js';
 import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import { Around } from '../../../conformance/client-bench.js';
+import { Member } from '../../../conformance/member.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
@@ -28,14 +28,12 @@ class Fleet {
       this.onReport(report);
       await keep(report);
     };
-    const client = new LockClient(backend, { defaults: lockDefaults, maxWaiters: 100_000 }, this.log);
-    const around = new Around(client);
-    around.operators.start(tells);
-    await client.start();
-    const take = (name: string, options: LockOptions = {}) =>
-      client.acquire(name, resolveOptions(options, lockDefaults));
-    const { activity, views } = around.operators;
-    return Object.assign(client, { take, activity, views, around });
+    const member = new Member(backend, this.log, { maxWaiters: 100_000 });
+    member.operators.start(tells);
+    await member.client.start();
+    const take = (name: string, options?: LockOptions) => member.acquire(name, options);
+    const { activity, views } = member.operators;
+    return Object.assign(member.client, { take, activity, views, member });
   }
 
   /** What the last report says. */
@@ -281,7 +279,7 @@ describe('the activity of a process', () => {
     const fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];
     for (const process of [a, b])
-      void process.around.election('scheduler').campaign(() => new Promise(() => undefined));
+      void process.member.election('scheduler').campaign(() => new Promise(() => undefined));
     await fleet.clock.advance(5 * 60_000);
     expect(fleet.reports.length).toBeLessThan(12);
     const { processes } = await b.activity.fleet(10);
@@ -292,7 +290,7 @@ describe('the activity of a process', () => {
   it('ends with the client', async () => {
     const fleet = new Fleet();
     const a = await fleet.join();
-    await a.around.close();
+    await a.member.close();
     expect(fleet.clock.pending).toBe(0);
   });
 });

@@ -1,54 +1,23 @@
-import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import type { LockKey } from '../../../lib/core/lock-key.js';
-import type { LockScope } from '../../../lib/core/lock.js';
 import type { MultiLock } from '../../../lib/core/multi-lock.js';
 import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
-import type { LocalElection } from '../../../lib/leader/election.js';
-import type { Operators } from '../../../lib/operators/operators.js';
-import { Around } from '../../../conformance/client-bench.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
+import { Member } from '../../../conformance/member.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';
 import { EarlyClock } from '../../support/virtual-clock.js';
 
 /** A client in virtual time, on a backend that does what the test says. */
-export class VirtualClient {
-  readonly clock = new EarlyClock();
-  readonly backend = new ScriptedBackend(this.clock);
-  readonly log = new KeptLog();
-  readonly client: LockClient;
-  private readonly around: Around;
-
-  constructor({ maxWaiters = 1000, lease = lockDefaults.lease } = {}) {
-    const settings = { defaults: { ...lockDefaults, lease }, maxWaiters };
-    this.client = new LockClient(this.backend, settings, this.log, this.clock);
-    this.around = new Around(this.client);
+export class VirtualClient extends Member<ScriptedBackend> {
+  constructor(
+    { maxWaiters = 1000, lease = lockDefaults.lease } = {},
+    readonly clock = new EarlyClock(),
+  ) {
+    super(new ScriptedBackend(clock), new KeptLog(), { defaults: { ...lockDefaults, lease }, maxWaiters, clock });
     this.operators.start(false);
     void this.client.start();
   }
 
-  get operators(): Operators {
-    return this.around.operators;
-  }
-
-  election(name: string): LocalElection {
-    return this.around.election(name);
-  }
-
-  close(): Promise<void> {
-    return this.around.close();
-  }
-
-  acquire(name: string, options: LockOptions = {}): Promise<LockHandle> {
-    return this.client.acquire(name, resolveOptions(options, lockDefaults));
-  }
-
   acquireAll(names: readonly string[], options: LockOptions = {}): Promise<MultiLock> {
     return this.client.acquire(names, resolveOptions(options, lockDefaults));
-  }
-
-  enter(key: LockKey, options: LockOptions = {}): Promise<LockScope> {
-    return this.client.enter(key, resolveOptions(options, lockDefaults));
   }
 
   /** From now on the backend replies 'wait', with an askAt in 5 s. */

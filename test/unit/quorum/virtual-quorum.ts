@@ -1,12 +1,9 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
-import { Operators } from '../../../lib/operators/operators.js';
-import { LockClient } from '../../../lib/core/lock-client.js';
-import type { LockHandle } from '../../../lib/core/lock-handle.js';
-import { type LockOptions, lockDefaults, resolveOptions } from '../../../lib/core/options.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
+import { Member } from '../../../conformance/member.js';
 import { FaultyNode } from './faulty-node.js';
 
 /** From now on the tokens of a server are ahead of its clock, as if a token of a server with a faster clock was stored here. */
@@ -51,24 +48,13 @@ export class VirtualQuorum {
   }
 }
 
-export class QuorumClient {
-  readonly log = new KeptLog();
-  readonly backend: QuorumBackend;
-  readonly client: LockClient;
-  readonly operators: Operators;
-
+export class QuorumClient extends Member<QuorumBackend> {
   constructor(
     readonly nodes: readonly FaultyNode[],
     options: Partial<QuorumBackendOptions>,
   ) {
-    this.backend = new QuorumBackend({ nodes, log: this.log, random: () => 0.5, ...options });
-    const settings = { defaults: lockDefaults, maxWaiters: 1000 };
-    this.client = new LockClient(this.backend, settings, this.log);
-    this.operators = new Operators(this.client);
-  }
-
-  acquire(name: string, options: LockOptions = {}): Promise<LockHandle> {
-    return this.client.acquire(name, resolveOptions(options, lockDefaults));
+    const log = new KeptLog();
+    super(new QuorumBackend({ nodes, log, random: () => 0.5, ...options }), log);
   }
 
   /** All commands that reached the nodes. */
