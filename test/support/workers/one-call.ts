@@ -29,17 +29,25 @@ const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-await products.reserve('42');
-const { result } = await session.post('Profiler.takePreciseCoverage');
+/** One warm call: of each file that it runs, the functions. */
+async function measured(): Promise<Array<{ file: string; called: string[] }>> {
+  await products.reserve('42');
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  return result
+    .filter(({ url }) => url.startsWith(lib.href))
+    .map(({ url, functions }) => {
+      // One without a name is a callback, or the body of the file.
+      const called = functions
+        .filter(({ ranges: [range] }) => range!.count > 0)
+        .map(({ functionName }) => functionName);
+      return { file: relative(fileURLToPath(lib), fileURLToPath(url)), called };
+    })
+    .filter(({ called }) => called.length > 0);
+}
+const calls = [];
+for (let call = 0; call < 20; call++) calls.push(await measured());
 session.disconnect();
-const files = result
-  .filter(({ url }) => url.startsWith(lib.href))
-  .map(({ url, functions }) => {
-    // One without a name is a callback, or the body of the file.
-    const called = functions.filter(({ ranges: [range] }) => range!.count > 0).map(({ functionName }) => functionName);
-    return { file: relative(fileURLToPath(lib), fileURLToPath(url)), called };
-  })
-  .filter(({ called }) => called.length > 0);
 await application.close();
-process.send?.({ files });
+// On a busy machine a timer of the library may be due within a call. The call with the fewest files has none.
+process.send?.({ files: calls.reduce((least, files) => (files.length < least.length ? files : least)) });
 process.channel?.unref();
