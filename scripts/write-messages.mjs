@@ -25,7 +25,6 @@ const rooms = [
   'nest/module',
   'connection',
   'worker',
-  'client',
   'cli',
   'nest/doctor',
   'backends/redis',

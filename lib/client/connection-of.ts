@@ -1,7 +1,8 @@
 import { QuorumBackend } from '../backends/quorum/quorum-backend.js';
 import { ClusterBackend } from '../backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend } from '../backends/redis/redisson/redisson-backend.js';
-import { defaultConnection } from '../connection/connection.options.js';
+import { optionRefusals } from '../connection/connection.messages.js';
+import { defaultConnection, type LockConnectionOptions } from '../connection/connection.options.js';
 import { createBackend } from '../connection/create-backend.js';
 import { LockConnection } from '../connection/lock.connection.js';
 import {
@@ -14,8 +15,20 @@ import { LockClient } from '../core/lock-client.js';
 import { guarded, type LockLog } from '../core/lock-log.js';
 import { readOptions } from '../core/options.js';
 import type { StartRenewalWorker } from '../core/renewal-worker.js';
-import type { LockClientOptions } from './client.options.js';
-import { clientRefusals } from './client.messages.js';
+
+/** The options of `createLockClient`: those of `RedisLockModule.forRoot` that do not concern a Nest application, and the log. */
+export interface LockClientOptions extends LockConnectionOptions {
+  /**
+   * Name of the connection, for messages, channels and metrics, when a process has several.
+   * @default none: the default connection
+   */
+  name?: string | undefined;
+  /**
+   * Where lost locks, outages and forced releases are logged. Nest's `Logger`, `console` and most loggers fit.
+   * @default standard error
+   */
+  log?: LockLog | undefined;
+}
 
 /**
  * A connection without Nest, not opened yet.
@@ -44,7 +57,7 @@ interface ReadOptions {
 function readClientOptions(options: LockClientOptions): ReadOptions {
   const { log = standardError, ...given } = readOptions('options', options, [...connectionOptionNames, 'log']);
   assertConnectionName(given.name);
-  if (!isLog(log)) throw clientRefusals.noLog(log);
+  if (!isLog(log)) throw optionRefusals.noLog(log);
   const { name = defaultConnection } = given as { name?: string };
   return { name, log: guarded(log), resolved: resolveConnection(given) };
 }

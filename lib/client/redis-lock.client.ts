@@ -1,6 +1,8 @@
 import { Locks } from '../connection/locks.js';
 import type { LockConnection } from '../connection/lock.connection.js';
 import { refusals } from '../core/refusals.js';
+import { located } from '../errors/configuration.js';
+import { connectionOf, type LockClientOptions } from './connection-of.js';
 
 /** Locks without Nest, from `createLockClient`. It has the calls of `RedisLockService`, and shares locks with applications that use it. */
 export class RedisLockClient extends Locks implements AsyncDisposable {
@@ -39,4 +41,15 @@ export class RedisLockClient extends Locks implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/**
+ * Locks without Nest: for scripts, and for workers that share locks with a Nest application. It connects at the first call, or with
+ * `connect()`. Close it at the end: `close()`, or `await using locks = createLockClient(…)`.
+ * @param options left out: a Redis on this machine, and the defaults. Processes share their locks when they use the same Redis and
+ * `keyPrefix`.
+ * @throws LockConfigurationError at once for a wrong or unknown option.
+ */
+export function createLockClient(options: LockClientOptions = {}): RedisLockClient {
+  return new RedisLockClient(located('createLockClient', () => connectionOf(options)));
 }

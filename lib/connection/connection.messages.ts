@@ -48,6 +48,10 @@ export const optionRefusals = {
 
   /** A backend without `acquire`. */
   noBackend: (given: unknown) => wrong(`backend: ${describe(given)} given, a LockBackend expected.`),
+
+  /** `createLockClient` with a function, or an object without the three methods. */
+  noLog: (given: unknown) =>
+    wrong(`log: ${describe(given)} given; an object with the methods log, warn and error expected, such as console.`),
 } as const;
 
 /** Calls of the service, and of a client. */

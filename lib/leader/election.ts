@@ -160,7 +160,7 @@ export class LocalElection implements Election, OwnElection, CampaignHost, Leade
 
   turned(): void {
     this.turns++;
-    for (const watch of this.watches) watch.look();
+    for (const watch of this.watches) watch.turned();
   }
 
   toJSON(): object {

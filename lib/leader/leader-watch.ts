@@ -54,7 +54,7 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
   }
 
   /** Something has changed in this process. */
-  look(): void {
+  turned(): void {
     this.wake?.();
   }
 
@@ -87,7 +87,7 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
       }
       this.askAt = clock.now() + this.poll;
       this.turns = this.host.turns;
-      const reply = await this.ask();
+      const reply = await this.read();
       if (!reply || this.isOver) continue;
       const { claim = '', holder } = reply.seen ?? {};
       if (claim === this.told) continue;
@@ -108,7 +108,7 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
   }
 
   /** Undefined without a reply, which says nothing of the leader, and when the iteration ends before. */
-  private async ask(): Promise<{ readonly seen: SeenHolder | undefined } | undefined> {
+  private async read(): Promise<{ readonly seen: SeenHolder | undefined } | undefined> {
     return new Promise((resolve) => {
       this.wake = () => {
         if (this.isOver) resolve(undefined);

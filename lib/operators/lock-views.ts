@@ -60,12 +60,12 @@ export class LockViews {
   }
 
   async inspect(name: string): Promise<LockInfo> {
-    return this.infoOf(name, await this.look('inspect', name, mostWaiters));
+    return this.infoOf(name, await this.snapshot('inspect', name, mostWaiters));
   }
 
   /** Who has an exclusive lock, and its claim: over a quorum the token of one hold may grow, the claim stays. */
   async holder(name: string): Promise<SeenHolder | undefined> {
-    const snapshot = await this.look('inspect', name, 0);
+    const snapshot = await this.snapshot('inspect', name, 0);
     const index = snapshot.holders.findIndex(({ state }) => state !== 'kept');
     if (index < 0) return undefined;
     return { claim: snapshot.holders[index]!.id, holder: this.infoOf(name, snapshot).holders[index]! };
@@ -81,7 +81,7 @@ export class LockViews {
     { fencingToken, client, reason, actor }: ForceReleaseOptions = {},
   ): Promise<boolean> {
     const { backend, id, log, observation } = this.#client;
-    const snapshot = await this.look('forceRelease', name, 0);
+    const snapshot = await this.snapshot('forceRelease', name, 0);
     const { holders } = snapshot;
     if (holders.length === 0) return false;
     if (!backend.revoke) throw refusals.notProvided('forceRelease');
@@ -147,7 +147,7 @@ export class LockViews {
     return { names: [...names], isWhole: true };
   }
 
-  private async look(call: string, name: string, waiters: number): Promise<LockSnapshot> {
+  private async snapshot(call: string, name: string, waiters: number): Promise<LockSnapshot> {
     assertLockName(name);
     const { backend } = this.#client;
     if (!backend.inspect) throw refusals.notProvided(call);

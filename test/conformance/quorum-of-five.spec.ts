@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { conformanceOf } from '../../conformance/lock-backend.conformance.js';
-import { quorumCapabilities } from '../../lib/backends/quorum/index.js';
+import { quorumCapabilities } from '../../lib/backends/quorum/quorum-backend.js';
 import { QuorumTarget } from './quorum-target.js';
 
 // The other kind of client: see quorum.spec.ts.

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { ConformanceTarget, TargetOptions } from 'nestjs-redis-lock-conformance';
-import { QuorumBackend } from '../../lib/backends/quorum/index.js';
+import { QuorumBackend } from '../../lib/backends/quorum/quorum-backend.js';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import type { LockBackend } from '../../lib/core/lock-backend.js';
 import { KeptLog } from '../../conformance/kept-log.js';

@@ -6,10 +6,10 @@ import { KeptLog } from '../../conformance/kept-log.js';
 import { ClusterBackend } from '../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedisBackend } from '../../lib/backends/redis/index.js';
 import { RedissonBackend } from '../../lib/backends/redis/redisson/redisson-backend.js';
-import type { LockClientOptions } from '../../lib/client/client.options.js';
+import type { LockClientOptions } from '../../lib/client/connection-of.js';
 import { resolveConnection } from '../../lib/connection/resolve-connection.js';
 
-export { QuorumBackend, type QuorumBackendOptions } from '../../lib/backends/quorum/index.js';
+export { QuorumBackend, type QuorumBackendOptions } from '../../lib/backends/quorum/quorum-backend.js';
 export { quorumClaimId } from '../../lib/backends/quorum/node-claim-id.js';
 export { ClusterBackend, type ClusterBackendOptions } from '../../lib/backends/redis/cluster/cluster-backend.js';
 export { clusterKeySpace } from '../../lib/backends/redis/cluster/cluster-keys.js';

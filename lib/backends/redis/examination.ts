@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LockFinding } from '../../diagnostics/lock-finding.js';
 import { redisFindings as findings } from './redis.messages.js';
 import { addressOf, endConnection, openConnection } from './redis-connection.js';
-import { answerOf, isRefused } from './redis-errors.js';
+import { textOf, isRefused } from './redis-errors.js';
 
 /** A server whose settings are read. */
 interface Server {
@@ -22,7 +22,7 @@ export async function examineSettings(server: Server): Promise<LockFinding[]> {
     return judge(address, await server.info());
   } catch (error) {
     // The connection reports other errors itself.
-    return isRefused(error) ? [findings.infoRefused(address, answerOf(error))] : [];
+    return isRefused(error) ? [findings.infoRefused(address, textOf(error))] : [];
   }
 }
 
@@ -64,7 +64,7 @@ export async function examineMessages(
     await subscribe(redis, channel);
     return [];
   } catch (error) {
-    return isRefused(error) ? [findings.noMessages(addressOf(redis), answerOf(error))] : [];
+    return isRefused(error) ? [findings.noMessages(addressOf(redis), textOf(error))] : [];
   } finally {
     await endConnection(redis);
   }

@@ -4,16 +4,16 @@ import { UnexpectedReply } from './replies.js';
 
 /** Redis will reply otherwise soon: worth another try within the caller's `wait`. The command was not executed. */
 export function isTransient(error: unknown): boolean {
-  return /^(BUSY|LOADING|READONLY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/.test(answerOf(error));
+  return /^(BUSY|LOADING|READONLY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/.test(textOf(error));
 }
 
 /** This server cannot write: the same name may lead to another server now. */
 export function isReadOnly(error: unknown): boolean {
-  return answerOf(error).startsWith('READONLY');
+  return textOf(error).startsWith('READONLY');
 }
 
 export function isMissingScript(error: unknown): boolean {
-  return answerOf(error).startsWith('NOSCRIPT');
+  return textOf(error).startsWith('NOSCRIPT');
 }
 
 /** Wrong credentials or permissions: retries do not help. */
@@ -21,7 +21,7 @@ export function isRefused(error: unknown): boolean {
   if (error instanceof LockConfigurationError) return true;
   // Inside a script Redis says it in words: 'The user executing the script can't publish to …', from 7.2 on 'ACL failure in script: …'.
   return /NOPERM|NOAUTH|WRONGPASS|user executing the script can't|ACL failure in script|without any password configured/.test(
-    answerOf(error),
+    textOf(error),
   );
 }
 
@@ -50,7 +50,7 @@ export function toStartError(error: unknown, address: string): LockError {
 
 /** Why there is no reply, in words. */
 export function reasonOf(error: unknown): string {
-  const message = answerOf(error);
+  const message = textOf(error);
   // 'Max retries' is our setting of ioredis (no command is sent twice); the reason is that the connection broke.
   return /max retries per request|^Connection is closed/.test(message) ? redisReasons.closed().message : message;
 }
@@ -62,7 +62,7 @@ const isReply = (error: unknown): boolean =>
  * The error as text for messages. Redis repeats the arguments of an unknown command: passwords (AUTH), keys. Errors of ioredis may be of
  * another realm (jest).
  */
-export function answerOf(error: unknown): string {
+export function textOf(error: unknown): string {
   const message = (error as Partial<Error> | null | undefined)?.message;
   return (typeof message === 'string' ? message : String(error)).replace(/, with args beginning with:.*/s, '');
 }

@@ -35,8 +35,8 @@ const { ClusterBackend } = (await built(
 )) as typeof import('../../../lib/backends/redis/cluster/cluster-backend.js');
 
 const { QuorumBackend } = (await built(
-  'backends/quorum/index.js',
-)) as typeof import('../../../lib/backends/quorum/index.js');
+  'backends/quorum/quorum-backend.js',
+)) as typeof import('../../../lib/backends/quorum/quorum-backend.js');
 
 interface Configuration {
   redis: string;

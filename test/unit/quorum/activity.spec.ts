@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
+import { QuorumBackend } from '../../../lib/backends/quorum/quorum-backend.js';
 import { MemoryLockBackend, MemoryLockServer } from '../../../lib/backends/memory/index.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { VirtualClock } from '../../support/virtual-clock.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryLockBackend } from '../../../lib/backends/memory/index.js';
 import { countsUntil, majorityOf, reachedBy } from '../../../lib/backends/quorum/quorum-rules.js';
-import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
+import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/quorum-backend.js';
 import type { LockBackend } from '../../../lib/core/lock-backend.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { LockConfigurationError, LockError, LockKindMismatchError } from '../../../lib/errors/lock-errors.js';

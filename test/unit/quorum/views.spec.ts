@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { exclusive, type LockBackend } from '../../../lib/core/lock-backend.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import type { QuorumNotReachedError } from '../../../lib/errors/lock-errors.js';
-import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
+import { QuorumBackend } from '../../../lib/backends/quorum/quorum-backend.js';
 import { nodeClaimId, quorumClaimId } from '../../../lib/backends/quorum/node-claim-id.js';
 import { KeptLog } from '../../../conformance/kept-log.js';
 import { ScriptedBackend } from '../../support/scripted-backend.js';

@@ -1,5 +1,5 @@
 import { MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/index.js';
+import { QuorumBackend, type QuorumBackendOptions } from '../../../lib/backends/quorum/quorum-backend.js';
 import { exclusive } from '../../../lib/core/lock-backend.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import { KeptLog } from '../../../conformance/kept-log.js';

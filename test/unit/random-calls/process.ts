@@ -1,5 +1,5 @@
 import { MemoryLockBackend, type MemoryLockServer } from '../../../lib/backends/memory/index.js';
-import { QuorumBackend } from '../../../lib/backends/quorum/index.js';
+import { QuorumBackend } from '../../../lib/backends/quorum/quorum-backend.js';
 import type { Hold } from '../../../lib/core/hold.js';
 import { LockClient } from '../../../lib/core/lock-client.js';
 import { lockDefaults } from '../../../lib/core/options.js';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { inRoot } from '../../../core/root-context.js';
 import { createConnection, endConnection, openConnection } from '../redis-connection.js';
-import { answerOf, isRefused, toLockError } from '../redis-errors.js';
+import { textOf, isRefused, toLockError } from '../redis-errors.js';
 import { redisReasons, redisRefusals } from '../redis.messages.js';
 import { UnexpectedReply } from '../replies.js';
 import type { ClusterNode } from './cluster-node.js';
@@ -134,7 +134,7 @@ export class SlotMap {
         throw redisRefusals.noCluster(addresses);
       const refused = errors.find(isRefused) as unknown;
       if (refused) throw toLockError(refused, addresses);
-      throw redisRefusals.notConnected(undefined, addresses, ` (${answerOf(errors[0])})`);
+      throw redisRefusals.notConnected(undefined, addresses, ` (${textOf(errors[0])})`);
     } finally {
       for (const visitor of this.visitors) void endConnection(visitor);
     }

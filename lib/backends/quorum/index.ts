@@ -1,1 +1,0 @@
-export { QuorumBackend, type QuorumBackendOptions, quorumCapabilities } from './quorum-backend.js';
