@@ -15,30 +15,26 @@ export interface Connected extends AsyncDisposable {
   readonly connection: LockConnection;
 }
 
-const silence: LockLog = { log() {}, warn() {}, error() {} };
+export const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 /** A client that only shows locks: a user of Redis with read permissions is enough. */
-export const observe = async (given: Arguments): Promise<Connected> =>
-  open(await optionsOf(given), { activity: false }, silence, true);
+export const observe = async (given: Arguments): Promise<Connected> => openObserver(await optionsOf(given));
 
 /** The same, for a command that looks at all locks. */
 export async function observeAll(command: CommandName, given: Arguments): Promise<Connected> {
   const options = await optionsOf(given);
   if (options.redisson) throw usageErrors.notListed(command);
-  return open(options, { activity: false }, silence, true);
+  return openObserver(options);
 }
 
 /** A client that takes locks, or takes them away. */
 export const connect = async (given: Arguments, options: LockClientOptions, log: LockLog): Promise<Connected> =>
-  open(await optionsOf(given), options, log, false);
+  open(connectionOf({ ...(await optionsOf(given)), ...options, log }));
 
-async function open(
-  place: LockClientOptions,
-  options: LockClientOptions,
-  log: LockLog,
-  observes: boolean,
-): Promise<Connected> {
-  const connection = connectionOf({ ...place, ...options, log }, observes);
+const openObserver = (place: LockClientOptions): Promise<Connected> =>
+  open(connectionOf({ ...place, activity: false, log: silence }, { observes: true }));
+
+async function open(connection: LockConnection): Promise<Connected> {
   const locks = new RedisLockClient(connection);
   try {
     // Its errors say more than those of a call that finds no connection.

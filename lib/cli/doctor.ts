@@ -1,11 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { LockFinding } from '../diagnostics/lock-finding.js';
 import { type Arguments, noNames } from './arguments.js';
-import { connect } from './connect.js';
+import { connect, silence } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { json, paintFor, print } from './output.js';
 
-const silence = { log() {}, warn() {}, error() {} };
 /** How many round trips are measured. */
 const trips = 5;
 

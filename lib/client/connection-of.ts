@@ -32,13 +32,13 @@ export interface LockClientOptions extends LockConnectionOptions {
 
 /**
  * A connection without Nest, not opened yet.
- * @param observes true when it only shows locks: it needs no permission to write
+ * @param settings `observes`: it only shows locks, and needs no permission to write
  * @throws LockConfigurationError for a wrong or unknown option
  */
-export function connectionOf(options: LockClientOptions, observes = false): LockConnection {
+export function connectionOf(options: LockClientOptions, { observes = false } = {}): LockConnection {
   const { name, log, resolved } = readClientOptions(options);
   const { defaults, maxWaiters, shutdownTimeout, activity } = resolved;
-  const backend = createBackend(resolved, log, { ClusterBackend, QuorumBackend, RedissonBackend }, observes);
+  const backend = createBackend(resolved, { log, observes, ClusterBackend, QuorumBackend, RedissonBackend });
   // Only a script that uses it loads its code.
   const startWorker: StartRenewalWorker = async (events) => {
     const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../worker/worker-thread.js');

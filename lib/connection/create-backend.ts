@@ -25,15 +25,16 @@ export async function loadBackends({ cluster, quorum, redisson }: ResolvedBacken
   };
 }
 
-/**
- * The backend of a connection: one Redis, a cluster, a quorum of several servers, or the given one.
- * @param observes true when it only shows locks: it needs no permission to write
- */
+interface BackendSettings extends RareBackends {
+  readonly log: LockLog;
+  /** True when it only shows locks: it needs no permission to write. */
+  readonly observes?: boolean;
+}
+
+/** The backend of a connection: one Redis, a cluster, a quorum of several servers, or the given one. */
 export function createBackend(
   options: ResolvedBackendOptions,
-  log: LockLog,
-  rare: RareBackends,
-  observes = false,
+  { log, observes = false, ...rare }: BackendSettings,
 ): LockBackend {
   const { backend, cluster, quorum, redis, keyPrefix, commandTimeout, replicas, redisson, byDefault } = options;
   if (backend) return backend;

@@ -6,10 +6,9 @@ import type { LockInfo } from '../core/lock-info.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
 import { OtherProcess } from './other-process.js';
 import { defaultConnection } from '../connection/connection.options.js';
-import { resolveModuleOptions } from '../nest/module/resolve-options.js';
 import { testingRefusals } from './testing.messages.js';
 import { VirtualClock } from './virtual-clock.js';
-import { connectionTo, silence } from './virtual-lock.connection.js';
+import { connectionTo } from './virtual-lock.connection.js';
 
 export interface LockTestBedOptions {
   /**
@@ -72,7 +71,7 @@ export class LockTestBed {
   }
 
   private own(name: string = defaultConnection): LockConnection {
-    this.connection ??= connectionTo(this, name, resolveModuleOptions({}), silence);
+    this.connection ??= connectionTo(this, { name });
     return this.connection;
   }
 

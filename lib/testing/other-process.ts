@@ -1,8 +1,7 @@
 import type { MemoryLockBackend } from '../backends/memory/index.js';
 import { type Duration, parseDuration } from '../core/duration.js';
 import { RedisLockService } from '../connection/redis-lock.service.js';
-import { resolveModuleOptions } from '../nest/module/resolve-options.js';
-import { backendOn, type Bed, connectionTo, silence } from './virtual-lock.connection.js';
+import { backendOn, type Bed, connectionTo } from './virtual-lock.connection.js';
 
 /** The locks as another process uses them. A test can stop that process, let it continue, and kill it: time passes for all others. */
 export class OtherProcess extends RedisLockService {
@@ -10,14 +9,14 @@ export class OtherProcess extends RedisLockService {
   readonly #backend: MemoryLockBackend;
 
   private constructor(bed: Bed, name: string, backend: MemoryLockBackend) {
-    super(connectionTo(bed, name, resolveModuleOptions({}), silence, undefined, backend));
+    super(connectionTo(bed, { name, backend }));
     this.#bed = bed;
     this.#backend = backend;
   }
 
   /** @internal */
   static on(bed: Bed, name: string): OtherProcess {
-    return new OtherProcess(bed, name, backendOn(bed, name, resolveModuleOptions({})));
+    return new OtherProcess(bed, name, backendOn(bed, name));
   }
 
   /**

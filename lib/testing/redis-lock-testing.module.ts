@@ -73,7 +73,7 @@ function connect(
 ): VirtualLockConnection {
   const log = guarded(new Logger(RedisLockModule.name));
   const nesting = watchNesting(application, name, options(), log);
-  return connectionTo(bed, name, options(), log, nesting);
+  return connectionTo(bed, { name, options: options(), log, nesting });
 }
 
 const tokenOf = (provider: Provider): unknown => (typeof provider === 'function' ? provider : provider.provide);

@@ -7,7 +7,7 @@ import type { LockLog } from '../core/lock-log.js';
 import type { LockScope, Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
 import { LockConnection, type LockConnectionSettings, type NestingWatch } from '../connection/lock.connection.js';
-import type { ResolvedModuleOptions } from '../nest/module/resolve-options.js';
+import { type ResolvedModuleOptions, resolveModuleOptions } from '../nest/module/resolve-options.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Where the locks of a test live, and its time. */
@@ -46,27 +46,37 @@ export class VirtualLockConnection extends LockConnection {
 export const backendOn = (
   { server }: Bed,
   label: string,
-  { commandTimeout }: ResolvedModuleOptions,
+  { commandTimeout } = resolveModuleOptions({}),
 ): MemoryLockBackend => new MemoryLockBackend({ server, label, commandTimeout });
 
-/** A connection to a bed, as a module with these options has it. @param name what `inspect` calls it */
+interface BedSettings {
+  /** What `inspect` calls it. */
+  readonly name: string;
+  /** @default those of a module without options */
+  readonly options?: ResolvedModuleOptions;
+  /** Failures in another process belong to the log of that process; a test looks at errors. @default none */
+  readonly log?: LockLog;
+  readonly nesting?: NestingWatch | undefined;
+  readonly backend?: MemoryLockBackend;
+}
+
+/** A connection to a bed, as a module with these options has it. */
 export function connectionTo(
   bed: Bed,
-  name: string,
-  options: ResolvedModuleOptions,
-  log: LockLog,
-  nesting?: NestingWatch,
-  backend = backendOn(bed, name, options),
+  { name, options = resolveModuleOptions({}), log = silence, nesting, backend }: BedSettings,
 ): VirtualLockConnection {
   const { defaults, maxWaiters, shutdownTimeout, strict } = options;
   return new VirtualLockConnection(
-    new LockClient(backend, { defaults, maxWaiters, connection: name, watchesHandles: false }, log),
+    new LockClient(
+      backend ?? backendOn(bed, name, options),
+      { defaults, maxWaiters, connection: name, watchesHandles: false },
+      log,
+    ),
     { name, strict, shutdownTimeout, nesting },
     bed.clock,
   );
 }
 
-/** Failures in another process belong to the log of that process; a test looks at errors. */
-export const silence: LockLog = { log() {}, warn() {}, error() {} };
+const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 const nameOf = (key: LockKey): string => `the lock ${[key].flat().map(describe).join(', ')}`;

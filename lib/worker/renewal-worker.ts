@@ -14,7 +14,7 @@ async function main(port: NonNullable<typeof parentPort>): Promise<void> {
   const post = (message: WorkerMessage): void => port.postMessage(message);
   const line = (level: keyof LockLog) => (text: string) => post({ kind: 'line', level, text });
   const log: LockLog = { log: line('log'), warn: line('warn'), error: line('error') };
-  const backend = createBackend(options, log, await loadBackends(options));
+  const backend = createBackend(options, { log, ...(await loadBackends(options)) });
   const time = new SharedClock(systemClock);
   const renewal = new WorkerRenewal(backend, systemClock, time, new SignOfLife(signOfLife), stallLimit, post);
   port.on('message', (message: WatchMessage) => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { KeptLog } from '../../conformance/kept-log.js';
 import { createLockClient } from '../../lib/client/index.js';
 import { DistributedLock, type LockError, LockUnavailableError, type RedisLockService } from '../../lib/index.js';
 import { LockTestBed } from '../../lib/testing/index.js';
 import { ScriptedBackend } from '../support/scripted-backend.js';
 import { VirtualClock } from '../support/virtual-clock.js';
-import { silence } from '../../lib/testing/virtual-lock.connection.js';
 
 /** The application. Jest maps the frames to the sources, and leaves out that they are `async`. */
 class Orders {
@@ -128,7 +128,7 @@ describe('the error of a call that gets no lock', () => {
     const backend = new ScriptedBackend(clock);
     const cause = new Error('the network is gone');
     backend.onAcquire = () => Promise.reject(new LockUnavailableError('Redis is away.', { cause, uncertain: true }));
-    const client = createLockClient({ backend: Object.assign(backend, { clock }), log: silence });
+    const client = createLockClient({ backend: Object.assign(backend, { clock }), log: new KeptLog() });
     async function first(): Promise<unknown> {
       return await client.acquire('a');
     }

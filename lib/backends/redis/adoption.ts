@@ -17,19 +17,18 @@ export async function adopt(
 ): Promise<AdoptReply> {
   const began = performance.now();
   for (;;) {
-    const answer = await commandFor(
-      connection,
-      'adopt',
+    const answer = await commandFor(connection, {
+      script: 'adopt',
       name,
-      keys.forScript([{ name }]),
-      (at) => [connection.latestUseful(at), from, fencingToken, claim, lease, keys.channelsFor([{ name }])],
-      (reply, sentAt) => {
+      keys: keys.forScript([{ name }]),
+      args: (at) => [connection.latestUseful(at), from, fencingToken, claim, lease, keys.channelsFor([{ name }])],
+      decode(reply, sentAt) {
         const [now, outcome] = timedReply('adopt', reply, 1);
         connection.serverClock.observe(now, sentAt);
         return decodeAdopt(outcome, sentAt);
       },
-      giveUpAt,
-    );
+      deadline: giveUpAt,
+    });
     if (answer !== 'late') {
       if (typeof answer === 'object' && replicas) await confirmed(replicas, connection, name);
       return answer;

@@ -20,6 +20,21 @@ const closed = redisReasons.closed();
 /** Pause (ms) before another try at a server that refused what locks need. */
 const refusedPause = 5000;
 
+interface CommandSettings {
+  /** ms */
+  readonly commandTimeout: number;
+  readonly log: LockLog;
+  onUsable(): void;
+  /** Set for a node of a quorum. */
+  readonly node?: { readonly uptime: boolean } | undefined;
+  /** Set for a node of a cluster. */
+  readonly wentDown?: (() => void) | undefined;
+  /** @default the library's own */
+  readonly scripts?: ScriptSet | undefined;
+  /** Why this server, where no option names it. */
+  readonly byDefault?: { readonly why: string } | undefined;
+}
+
 /**
  * The one connection for scripts. It is usable once the scripts are loaded and the server's clock was read.
  * A command without a reply in time means that the connection is useless (half-open, or a server that hangs): it is closed, all its
@@ -27,6 +42,7 @@ const refusedPause = 5000;
  */
 export class CommandConnection {
   readonly address: string;
+  readonly commandTimeout: number;
   readonly serverClock = new ServerClock();
   usable = false;
   /** Local ms at which the server was started, at the latest; only read for a quorum node. */
@@ -34,6 +50,7 @@ export class CommandConnection {
   /** For a quorum node: the server process, the same for all its addresses; undefined when the server does not send it. */
   serverId: string | undefined;
 
+  private readonly scripts: ScriptSet;
   private readonly replies: ReplyWatch;
   private closed = false;
   private lastError: unknown;
@@ -51,16 +68,12 @@ export class CommandConnection {
 
   constructor(
     private readonly redis: Redis,
-    readonly commandTimeout: number,
-    private readonly log: LockLog,
-    private readonly onUsable: () => void,
-    private readonly node?: { readonly uptime: boolean },
-    private readonly shard?: { wentDown(): void },
-    private readonly scripts: ScriptSet = native,
-    /** Behind the address in messages. */
-    remark = '',
+    private readonly settings: CommandSettings,
   ) {
-    this.address = addressOf(redis) + remark;
+    const { commandTimeout, scripts = native, byDefault } = settings;
+    this.commandTimeout = commandTimeout;
+    this.scripts = scripts;
+    this.address = addressOf(redis) + (byDefault ? ` (${byDefault.why})` : '');
     this.replies = new ReplyWatch(commandTimeout, () => {
       this.lastError = redisReasons.noAnswer(commandTimeout);
       this.reset();
@@ -83,7 +96,7 @@ export class CommandConnection {
   /** Rejects when the first attempt fails, or takes long; ioredis keeps trying. */
   async start(): Promise<void> {
     this.silentSince = performance.now();
-    this.starting = !this.node && !this.shard;
+    this.starting = !this.settings.node && !this.settings.wentDown;
     const attempt = openConnection(this.redis);
     attempt.catch(() => undefined);
     let stop: NodeJS.Timeout | undefined;
@@ -217,33 +230,34 @@ export class CommandConnection {
   }
 
   private async setUp(): Promise<void> {
+    const { node, log } = this.settings;
     const sentAt = performance.now();
     try {
       if (this.otherDatabase) throw this.noDatabase(this.otherDatabase);
       const [time] = await Promise.all([
         this.send(() => this.redis.time()),
         this.loadScripts(),
-        this.node && this.readServer(this.node.uptime),
+        node && this.readServer(node.uptime),
       ]);
       this.serverClock.observe(decodeTime(time), sentAt);
     } catch (error) {
       this.lastError = error;
       if (!isRefused(error)) return this.reset();
       // An operator has to change the permissions: log it once, and try again now and then.
-      if (!this.told && !this.closed && !this.starting) this.log.error(toLockError(error, this.address).message);
+      if (!this.told && !this.closed && !this.starting) log.error(toLockError(error, this.address).message);
       this.told = true;
       this.stopPause = setTimeout(() => this.reset(), refusedPause).unref();
       return this.wakeWaiters();
     }
     if (this.closed) return;
-    if (this.told) this.log.log(this.lines.back(this.address));
+    if (this.told) log.log(this.lines.back(this.address));
     this.told = false;
     this.usable = true;
     this.usableSince = performance.now();
     this.lastError = undefined;
     this.silentSince = undefined;
     this.wakeWaiters();
-    this.onUsable();
+    this.settings.onUsable();
   }
 
   private noDatabase(error: Error): Error {
@@ -272,10 +286,10 @@ export class CommandConnection {
     this.serverClock.forget();
     this.silentSince ??= performance.now();
     if (this.closed) return this.wakeWaiters();
-    this.shard?.wentDown();
+    this.settings.wentDown?.();
     if (this.told || this.starting) return;
     this.told = true;
-    this.log.warn(this.lines.away(this.address, this.why));
+    this.settings.log.warn(this.lines.away(this.address, this.why));
   }
 
   private get why(): string {
@@ -284,8 +298,8 @@ export class CommandConnection {
 
   private get lines(): Pick<typeof redisLines, 'away' | 'back'> {
     const { shardAway, shardBack, nodeAway, nodeBack } = redisLines;
-    if (this.shard) return { away: shardAway, back: shardBack };
-    return this.node ? { away: nodeAway, back: nodeBack } : redisLines;
+    if (this.settings.wentDown) return { away: shardAway, back: shardBack };
+    return this.settings.node ? { away: nodeAway, back: nodeBack } : redisLines;
   }
 
   private wakeWaiters(): void {

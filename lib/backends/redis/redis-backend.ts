@@ -89,7 +89,7 @@ export interface RedisDialect {
   /** The error for a name that is used in another way. @default it is of another kind of this library */
   mismatch?(name: string, held: string): LockError;
   /** The connection to a node of a cluster is lost: another server may take its place. */
-  wentDown?(): void;
+  readonly wentDown?: () => void;
   /** @default the library's own */
   readonly scripts?: ScriptSet;
 }
@@ -128,18 +128,13 @@ export class RedisBackend implements LockBackend {
     this.poll = options.poll ?? defaults.poll;
     const prefix = keyPrefixOf(redis) + keyPrefix;
     this.keys = dialect ? dialect.keys(prefix) : keySpace(prefix);
-    this.connection = new CommandConnection(
-      createConnection(redis, this.commandTimeout),
-      this.commandTimeout,
-      options.log,
-      () => {
-        this.events?.recovered();
-      },
-      options.node,
-      dialect?.wentDown && { wentDown: () => dialect.wentDown?.() },
-      dialect?.scripts,
-      options.byDefault && ` (${options.byDefault.why})`,
-    );
+    this.connection = new CommandConnection(createConnection(redis, this.commandTimeout), {
+      ...options,
+      commandTimeout: this.commandTimeout,
+      onUsable: () => this.events?.recovered(),
+      wentDown: dialect?.wentDown,
+      scripts: dialect?.scripts,
+    });
     this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
       dialect?.calls(this.connection, this.patience, this.replicas) ??

@@ -17,30 +17,22 @@ export class RedisViews {
     private readonly patience: number,
   ) {}
 
-  private get deadline(): number {
-    return performance.now() + this.patience;
-  }
-
   async inspect(name: string, waiters: number): Promise<LockSnapshot> {
-    const keys = this.keys.forScript([{ name }]);
-    const args = [waiters, this.keys.channelsFor([{ name }])];
-    const snapshot = await commandFor(this.connection, 'inspect', name, keys, () => args, decodeInspect, this.deadline);
+    const snapshot = await this.send('inspect', name, [waiters, this.keys.channelsFor([{ name }])], decodeInspect);
     return { ...snapshot, waiters: snapshot.waiters.slice(0, waiters) };
   }
 
-  async revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
-    const keys = this.keys.forScript([{ name }]);
+  revoke(name: string, holders: readonly HolderRef[]): Promise<readonly string[]> {
     const named = holders.flatMap(({ id: claim, fencingToken }) => [claim, fencingToken ?? '-']);
-    const args = [this.keys.channelsFor([{ name }]), ...named];
-    return commandFor(this.connection, 'revoke', name, keys, () => args, decodeRevoke, this.deadline);
+    return this.send('revoke', name, [this.keys.channelsFor([{ name }]), ...named], decodeRevoke);
   }
 
   async report({ process, lasts, rank, text }: ActivityReport): Promise<void> {
-    await this.activity([process, lasts, rank, text], () => undefined);
+    await this.send('activity', undefined, [process, lasts, rank, text], () => undefined);
   }
 
   reports(most: number): Promise<ActivityReports> {
-    return this.activity([most], decodeReports);
+    return this.send('activity', undefined, [most], decodeReports);
   }
 
   /** Not KEYS: Redis keeps serving locks between two steps. */
@@ -63,7 +55,18 @@ export class RedisViews {
     } while (cursor !== '0');
   }
 
-  private activity<T>(args: Array<string | number>, decode: (reply: unknown) => T): Promise<T> {
-    return commandFor(this.connection, 'activity', undefined, [this.keys.activity], () => args, decode, this.deadline);
+  /** @param name undefined for what concerns no name */
+  private send<T>(
+    script: 'inspect' | 'revoke' | 'activity',
+    name: string | undefined,
+    args: Array<string | number>,
+    decode: (reply: unknown) => T,
+  ): Promise<T> {
+    const keys = name === undefined ? [this.keys.activity] : this.keys.forScript([{ name }]);
+    return commandFor(this.connection, { script, name, keys, args: () => args, decode, deadline: this.deadline });
+  }
+
+  private get deadline(): number {
+    return performance.now() + this.patience;
   }
 }

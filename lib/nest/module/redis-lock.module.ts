@@ -207,7 +207,7 @@ async function connect(
 ): Promise<LockConnection> {
   const { defaults, maxWaiters, shutdownTimeout, strict, activity } = options;
   const log = guarded(new Logger(RedisLockModule.name));
-  const backend = createBackend(options, log, await loadBackends(options));
+  const backend = createBackend(options, { log, ...(await loadBackends(options)) });
   // Only an application that uses it loads its code.
   const startWorker: StartRenewalWorker = async (events) => {
     const { startRenewalWorker } = await import(/* webpackMode: "eager" */ '../../worker/worker-thread.js');

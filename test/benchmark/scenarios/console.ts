@@ -73,12 +73,12 @@ async function look(reader: Reader): Promise<{ longest: number; grown: number }>
 async function play({ redis, results, scale, tell }: Stage): Promise<void> {
   await fillFleet(redis);
   const { connectionOf } = (await import(new URL('client/connection-of.js', modules).href)) as {
-    connectionOf(options: object, observes: boolean): Connection;
+    connectionOf(options: object, settings: { observes: boolean }): Connection;
   };
   const { ConsoleReader } = (await import(new URL('console/console.reader.js', modules).href)) as {
     ConsoleReader: new (connection: Connection) => Reader;
   };
-  const connection = connectionOf({ redis: redis.url, activity: false }, true);
+  const connection = connectionOf({ redis: redis.url, activity: false }, { observes: true });
   for (let round = 0; round < 25 * scale; round++) {
     const begin = performance.eventLoopUtilization();
     const { waits, counts } = await new ConsoleReader(connection).overview();

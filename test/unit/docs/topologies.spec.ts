@@ -68,7 +68,7 @@ function hasWorker(options: RedisLockModuleOptions): boolean {
 
 async function backendOf(options: RedisLockModuleOptions): Promise<LockBackend> {
   const resolved = resolveModuleOptions(options);
-  return createBackend(resolved, new KeptLog(), await loadBackends(resolved));
+  return createBackend(resolved, { log: new KeptLog(), ...(await loadBackends(resolved)) });
 }
 
 describe('the table of what works where, in docs/concepts/topologies.md', () => {
