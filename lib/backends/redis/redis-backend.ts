@@ -79,15 +79,15 @@ export interface DefaultServer {
 
 /** How to talk to a server: a node of a cluster, or one whose locks are in Redisson's format. */
 export interface RedisDialect {
-  keys(prefix: string): KeySpace;
-  /** @param patience ms after which a waiter that did not ask again counts as dead */
-  calls(connection: CommandConnection, patience: number, replicas: ReplicaConfirmation | undefined): CallBatches;
+  readonly keys: KeySpace;
+  /** @param patience ms after which a waiter that did not ask again counts as dead. @default one batch for all names */
+  readonly calls?: (connection: CommandConnection, patience: number) => CallBatches;
   /** @param connect makes a connection, not opened yet */
-  listener(connect: () => Redis, clientId: string, patience: number, events: ListenerEvents): Listener;
+  readonly listener: (connect: () => Redis, clientId: string, patience: number, events: ListenerEvents) => Listener;
   /** Subscribes to a channel, as a listener does. */
-  subscribe(redis: Redis, channel: string): Promise<unknown>;
+  readonly subscribe: (redis: Redis, channel: string) => Promise<unknown>;
   /** The error for a name that is used in another way. @default it is of another kind of this library */
-  mismatch?(name: string, held: string): LockError;
+  readonly mismatch?: (name: string, held: string) => LockError;
   /** The connection to a node of a cluster is lost: another server may take its place. */
   readonly wentDown?: () => void;
   /** @default the library's own */
@@ -109,6 +109,7 @@ export class RedisBackend implements LockBackend {
   readonly poll: number;
   readonly claimWindow = claimWindow;
 
+  private readonly dialect: RedisDialect | undefined;
   private readonly keys: KeySpace;
   private readonly calls: CallBatches;
   readonly connection: CommandConnection;
@@ -119,15 +120,17 @@ export class RedisBackend implements LockBackend {
   private examiner: Redis | undefined;
   private events: LockBackendEvents | undefined;
 
+  /** @param dialectOf for the prefix of all keys. @default the library's own */
   constructor(
     private readonly options: RedisBackendOptions,
-    private readonly dialect?: RedisDialect,
+    dialectOf?: (prefix: string) => RedisDialect,
   ) {
     const { redis = defaultRedis, keyPrefix = defaults.keyPrefix, replicas } = options;
     this.commandTimeout = options.commandTimeout ?? defaults.commandTimeout;
     this.poll = options.poll ?? defaults.poll;
     const prefix = keyPrefixOf(redis) + keyPrefix;
-    this.keys = dialect ? dialect.keys(prefix) : keySpace(prefix);
+    const dialect = (this.dialect = dialectOf?.(prefix));
+    this.keys = dialect?.keys ?? keySpace(prefix);
     this.connection = new CommandConnection(createConnection(redis, this.commandTimeout), {
       ...options,
       commandTimeout: this.commandTimeout,
@@ -137,7 +140,7 @@ export class RedisBackend implements LockBackend {
     });
     this.replicas = replicas && new ReplicaConfirmation(this.connection, replicas);
     this.calls =
-      dialect?.calls(this.connection, this.patience, this.replicas) ??
+      dialect?.calls?.(this.connection, this.patience) ??
       new CallBatches(this.connection, this.keys, this.patience, this.replicas);
     this.views = new RedisViews(this.connection, this.keys, options.node ? 0 : this.commandTimeout);
   }

@@ -6,7 +6,7 @@ import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client
 import { slotOfKey } from '../../../lib/backends/redis/cluster/slots.js';
 import { ClusterBackend } from '../../../lib/backends/redis/cluster/cluster-backend.js';
 import { RedissonBackend } from '../../../lib/backends/redis/redisson/redisson-backend.js';
-import { redissonDialect } from '../../../lib/backends/redis/redisson/redisson-dialect.js';
+import { RedissonDialect } from '../../../lib/backends/redis/redisson/redisson-dialect.js';
 import { withPoll } from '../../support/backends.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { matrix } from './matrix.js';
@@ -156,8 +156,10 @@ export function clusterMatrix(open: () => Promise<PeerProgram>): void {
     }, 60_000);
 
     it('at a node that does not serve the slot are refused, and leave nothing there', async () => {
-      const { subscribe } = redissonDialect('own', true, 1000, {
-        channelsAre: () => undefined,
+      const { subscribe } = new RedissonDialect('', {
+        tokens: 'own',
+        inCluster: true,
+        commandTimeout: 1000,
         isWanted: () => true,
         woken: () => undefined,
       });

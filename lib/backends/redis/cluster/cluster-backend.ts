@@ -21,10 +21,10 @@ import type {
 import type { LockFinding } from '../../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../../core/lock-log.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
-import { transientPause } from '../redis-backend.js';
+import { type RedisDialect, transientPause } from '../redis-backend.js';
 import { redisLines, redisRefusals } from '../redis.messages.js';
 import { type ClusterKeySpace, clusterKeySpace } from './cluster-keys.js';
-import { ClusterNode, type NodeFormat } from './cluster-node.js';
+import { ClusterNode } from './cluster-node.js';
 import { type ClusterAccess, readCluster, type RedisClusterOptions } from './cluster-options.js';
 import { SlotMap } from './slot-map.js';
 import { slotOfKey } from './slots.js';
@@ -42,7 +42,7 @@ export interface ClusterBackendOptions {
   /** True: it only shows locks. */
   observes?: boolean;
   /** Makes the format of the locks for a node. @default the library's own */
-  format?: () => NodeFormat;
+  format?: (prefix: string) => RedisDialect;
   log: LockLog;
 }
 
@@ -73,7 +73,7 @@ export class ClusterBackend implements LockBackend {
     this.poll = poll ?? defaults.poll;
     this.access = readCluster(cluster);
     this.prefix = this.access.keyPrefix + keyPrefix;
-    this.keys = this.keysOf(options.format?.());
+    this.keys = clusterKeySpace(this.prefix, options.format?.(this.prefix).keys);
     this.map = new SlotMap(this.access, this.commandTimeout, {
       open: (address, home) => this.open(address, home),
       retire: (node) => this.retire(node),
@@ -171,7 +171,7 @@ export class ClusterBackend implements LockBackend {
 
   private open(address: string, home: number): ClusterNode {
     const { keyPrefix, observes = false, log } = this.options;
-    const format = this.options.format?.();
+    const format = this.options.format?.(this.prefix);
     const node: ClusterNode = new ClusterNode(
       address,
       home,
@@ -183,7 +183,7 @@ export class ClusterBackend implements LockBackend {
         observes,
         log,
       },
-      format ? this.keysOf(format) : this.keys,
+      format ? clusterKeySpace(this.prefix, format.keys) : this.keys,
       () => this.map.watch(),
       format,
     );
@@ -198,10 +198,6 @@ export class ClusterBackend implements LockBackend {
       recovered: (what, concerns = (name) => this.nodeOf(name) === node) => this.events?.recovered(what, concerns),
     });
     return node;
-  }
-
-  private keysOf(format: NodeFormat | undefined): ClusterKeySpace {
-    return clusterKeySpace(this.prefix, format?.keys(this.prefix));
   }
 
   /** Its connection ends when no command can be under way to it any more. */

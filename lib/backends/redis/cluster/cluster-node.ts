@@ -7,9 +7,6 @@ import { isRefused } from '../redis-errors.js';
 import type { ClusterKeySpace } from './cluster-keys.js';
 import { SlotBatches } from './slot-batches.js';
 
-/** A format of locks as one node has it. */
-export type NodeFormat = Pick<RedisDialect, 'keys' | 'listener' | 'subscribe' | 'mismatch' | 'scripts'>;
-
 /** A node of the cluster with slots: a Redis server with its own form of keys and of messages. */
 export class ClusterNode {
   readonly backend: RedisBackend;
@@ -27,10 +24,10 @@ export class ClusterNode {
     options: RedisBackendOptions,
     clusterKeys: ClusterKeySpace,
     onDown: () => void,
-    format?: NodeFormat,
+    format?: RedisDialect,
   ) {
     const keys = clusterKeys.at(() => this.home);
-    this.backend = new RedisBackend(options, {
+    this.backend = new RedisBackend(options, () => ({
       listener: (connect, clientId, patience, events) =>
         new ChannelSubscriber(
           connect,
@@ -45,10 +42,10 @@ export class ClusterNode {
         ),
       subscribe: listenOn,
       ...format,
-      keys: () => keys,
+      keys,
       calls: (connection, patience) => new SlotBatches(connection, keys, patience),
       wentDown: onDown,
-    });
+    }));
   }
 
   get usable(): boolean {

@@ -20,7 +20,7 @@ import type { LockFinding, LockFindingCode } from '../../../diagnostics/lock-fin
 import type { ClusterBackend } from '../cluster/cluster-backend.js';
 import { RedisBackend, type RedisBackendOptions, type RedisDialect } from '../redis-backend.js';
 import { Courtesy } from './courtesy.js';
-import { redissonDialect } from './redisson-dialect.js';
+import { RedissonDialect } from './redisson-dialect.js';
 import { redissonFindings, redissonRefusals } from './redisson.messages.js';
 import type { RedissonTokens } from './redisson-keys.js';
 
@@ -29,8 +29,8 @@ export interface RedissonBackendOptions extends Omit<RedisBackendOptions, 'node'
   tokens?: RedissonTokens;
 }
 
-/** Makes the backend of a cluster. @param dialect called for each of its nodes */
-type OnCluster = (dialect: () => RedisDialect) => ClusterBackend;
+/** Makes the backend of a cluster. @param dialectOf called for each of its nodes */
+type OnCluster = (dialectOf: (prefix: string) => RedisDialect) => ClusterBackend;
 
 /**
  * What Redisson's format cannot promise: it has no queue. Of its holders Redis knows neither since when, nor a token, and a name does not
@@ -78,15 +78,21 @@ export class RedissonBackend implements LockBackend {
     this.tokens = tokens;
     this.capabilities = { ...redissonCapabilities, dated: tokens === 'own' };
     const { commandTimeout = defaults.commandTimeout } = options;
-    const dialect = (): RedisDialect =>
-      redissonDialect(tokens, onCluster !== undefined, commandTimeout, {
-        channelsAre: (channelOf) => (this.channelOf = channelOf),
+    const dialectOf = (prefix: string): RedisDialect => {
+      const dialect = new RedissonDialect(prefix, {
+        tokens,
+        inCluster: onCluster !== undefined,
+        commandTimeout,
         isWanted: (channel) => this.waiting.has(channel),
         woken: (channel) => this.woken(channel),
       });
+      // The same at each node.
+      this.channelOf = dialect.keys.channelOf;
+      return dialect;
+    };
     this.commandTimeout = commandTimeout;
     this.backend =
-      onCluster?.(dialect) ?? new RedisBackend({ ...options, keyPrefix: options.keyPrefix ?? '' }, dialect());
+      onCluster?.(dialectOf) ?? new RedisBackend({ ...options, keyPrefix: options.keyPrefix ?? '' }, dialectOf);
     this.poll = this.backend.poll;
     this.claimWindow = this.backend.claimWindow;
   }

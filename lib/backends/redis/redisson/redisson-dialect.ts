@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis';
-import { CallBatches } from '../call-batches.js';
 import { ChannelSubscriber, type Unsubscribe } from '../channel-subscriber.js';
 import type { RedisDialect } from '../redis-backend.js';
 import { scripts as native } from '../scripts.generated.js';
@@ -12,44 +11,42 @@ const { activity } = native;
 /** Others take a listener for a waiter: a subscription outlives its last waiter by so long (ms) at most, for a lock that is taken often. */
 const longestIdle = 2000;
 
-/** What the dialect of a server tells its backend, and asks it. */
-interface RedissonWaiters {
-  /** The channel of each lock is known. */
-  channelsAre(channelOf: (name: string) => string): void;
+/** What its backend settles for each server. */
+interface RedissonTerms {
+  readonly tokens: RedissonTokens;
+  /** True for a node of a cluster. */
+  readonly inCluster: boolean;
+  readonly commandTimeout: number;
   /** True while a claim waits at this channel. */
   isWanted(channel: string): boolean;
   /** A message came on this channel. */
   woken(channel: string): void;
 }
 
-/** How to talk to one server in Redisson's format. @param inCluster true for a node of a cluster */
-export function redissonDialect(
-  tokens: RedissonTokens,
-  inCluster: boolean,
-  commandTimeout: number,
-  waiters: RedissonWaiters,
-): RedisDialect {
-  let keys: RedissonKeySpace;
-  let listener: ChannelSubscriber | undefined;
-  const subscribe = inCluster ? listenBothWays : listenPlainly;
-  return {
-    scripts: { ...scripts, activity },
-    keys(prefix) {
-      const publish = inCluster ? 'SPUBLISH' : 'PUBLISH';
-      keys = redissonKeySpace(prefix, tokens, publish, (name) => listener?.listensFor(name) ?? false);
-      waiters.channelsAre(keys.channelOf);
-      return keys;
-    },
-    calls: (connection, patience, replicas) => new CallBatches(connection, keys, patience, replicas),
-    mismatch: (name, held) =>
-      held === 'fair' ? redissonRefusals.fairLock(name) : redissonRefusals.readWriteLock(name),
-    listener(connect, _clientId, _patience, events) {
-      const { isWanted, woken: received } = waiters;
-      const channels = { of: keys.channelOf, subscribe, idle: longestIdle, isWanted, received };
-      listener = new ChannelSubscriber(connect, channels, commandTimeout, events);
-      return listener;
-    },
-    subscribe,
+/** How to talk to one server in Redisson's format. */
+export class RedissonDialect implements RedisDialect {
+  readonly scripts = { ...scripts, activity };
+  readonly keys: RedissonKeySpace;
+  readonly subscribe: (redis: Redis, channel: string) => Promise<Unsubscribe>;
+  private subscriber: ChannelSubscriber | undefined;
+
+  constructor(
+    prefix: string,
+    private readonly terms: RedissonTerms,
+  ) {
+    const { tokens, inCluster } = terms;
+    const listensFor = (name: string): boolean => this.subscriber?.listensFor(name) ?? false;
+    this.keys = redissonKeySpace(prefix, tokens, inCluster ? 'SPUBLISH' : 'PUBLISH', listensFor);
+    this.subscribe = inCluster ? listenBothWays : listenPlainly;
+  }
+
+  readonly mismatch: RedisDialect['mismatch'] = (name, held) =>
+    held === 'fair' ? redissonRefusals.fairLock(name) : redissonRefusals.readWriteLock(name);
+
+  readonly listener: RedisDialect['listener'] = (connect, _clientId, _patience, events) => {
+    const { isWanted, woken: received, commandTimeout } = this.terms;
+    const channels = { of: this.keys.channelOf, subscribe: this.subscribe, idle: longestIdle, isWanted, received };
+    return (this.subscriber = new ChannelSubscriber(connect, channels, commandTimeout, events));
   };
 }
 
