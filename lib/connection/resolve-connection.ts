@@ -17,6 +17,7 @@ import { parseDuration } from '../core/duration.js';
 import type { LockBackend } from '../core/lock-backend.js';
 import { hasUnset } from '../core/lock-key.js';
 import {
+  defaultNames,
   type LockDefaults,
   type ResolvedLockOptions,
   oneOf,
@@ -62,7 +63,6 @@ export interface ResolvedConnectionOptions extends ResolvedBackendOptions {
   readonly stallLimit: number;
 }
 
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
 const redisNames = ['redis', 'cluster', 'quorum', 'keyPrefix', 'commandTimeout', 'replicas', 'redisson'] as const;
 
 /** The names of these options. */

@@ -207,7 +207,7 @@ export const lockOptionNames = [
   'permits',
   'label',
 ] as const;
-const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
+export const defaultNames = ['lease', 'wait', 'maxHold', 'fairness', 'onLost', 'release', 'renewFrom'] as const;
 
 /** The module's defaults over the library's. @throws LockConfigurationError naming the wrong option. */
 export function resolveDefaults(defaults: LockDefaults): ResolvedLockOptions {

@@ -124,6 +124,9 @@ export const refusals = {
       { key },
     ),
 
+  /** The caller's `signal` or `wait` ended before a reply could come. No caller sees this error. */
+  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
+
   /** A new request, or a waiter, during shutdown. The 503 sends an HTTP client to another instance. */
   shuttingDown: (key?: string) =>
     new LockUnavailableError(

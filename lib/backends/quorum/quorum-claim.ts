@@ -1,4 +1,5 @@
 import type { AcquireReply, AcquireRequest, ReleaseReply } from '../../core/lock-backend.js';
+import { refusals } from '../../core/refusals.js';
 import { Alarm } from './alarm.js';
 import type { ClaimTerms } from '../../core/claim.js';
 import { NodeClaim, type NodeClaimOwner, type Vote } from './node-claim.js';
@@ -94,7 +95,7 @@ export class QuorumClaim implements NodeClaimOwner {
     const held = this.phase === 'held';
     this.phase = 'closed';
     this.alarm.stop();
-    this.settle()?.reject(quorumRefusals.givenUp(name));
+    this.settle()?.reject(refusals.givenUp(name));
     this.rules.forget(claim);
     const replies = this.nodeClaims.map((nodeClaim) => nodeClaim.close(keepUntil));
     const outcome = await releaseOutcome(name, replies, this.rules.majority);

@@ -74,9 +74,6 @@ export const quorumRefusals = {
       { key, uncertain: true },
     ),
 
-  /** The caller stopped waiting before a reply could come. No caller sees this error. */
-  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
-
   /** After the application has ended. */
   closed: (key: string) =>
     new LockUnavailableError(

@@ -277,7 +277,7 @@ export class RedisBackend implements LockBackend {
 
   private async acquireLater(request: AcquireRequest): Promise<AcquireReply> {
     await this.connection.whenUsable(request.giveUpAt, request.name);
-    if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
+    if (!request.isWanted()) throw refusals.givenUp(request.name);
     return this.acquire(request);
   }
 
@@ -301,7 +301,7 @@ export class RedisBackend implements LockBackend {
     else if (error !== late || performance.now() - sentAt >= this.commandTimeout) {
       throw toLockError(error, this.connection.address, request.name);
     }
-    if (!request.isWanted()) throw redisRefusals.givenUp(request.name);
+    if (!request.isWanted()) throw refusals.givenUp(request.name);
     if (!this.connection.usable) return this.acquireLater(request);
     return this.ask(request, mayLoad && !isMissingScript(error));
   }

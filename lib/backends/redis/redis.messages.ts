@@ -99,9 +99,6 @@ export const redisRefusals = {
       { key, cause },
     ),
 
-  /** The caller's `signal` or `wait` ended before a reply could come. No caller sees this error. */
-  givenUp: (key: string) => new LockUnavailableError(`Lock ${printable(key)}: given up before a reply came.`, { key }),
-
   /** `sentinels` that ioredis would not understand: an empty list, texts, an entry without its host, no `name`. */
   sentinel: (option: string) =>
     new LockConfigurationError(

@@ -20,6 +20,7 @@ import type {
 } from '../../../core/lock-backend.js';
 import type { LockFinding } from '../../../diagnostics/lock-finding.js';
 import type { LockLog } from '../../../core/lock-log.js';
+import { refusals } from '../../../core/refusals.js';
 import { LockConfigurationError, LockUnavailableError } from '../../../errors/lock-errors.js';
 import { type RedisDialect, transientPause } from '../redis-backend.js';
 import { redisLines, redisRefusals } from '../redis.messages.js';
@@ -94,7 +95,7 @@ export class ClusterBackend implements LockBackend {
 
   acquire(request: AcquireRequest): Promise<AcquireReply> {
     return this.routed(request.name, request.giveUpAt, ({ backend }, again) => {
-      if (again && !request.isWanted()) throw redisRefusals.givenUp(request.name);
+      if (again && !request.isWanted()) throw refusals.givenUp(request.name);
       return backend.acquire(request);
     });
   }
