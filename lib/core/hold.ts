@@ -55,7 +55,8 @@ export class Hold implements Renewable {
   /** Handles of it have been taken to be watched. */
   private isWatched = false;
   private isForgotten = false;
-  private loss: LockLostError | undefined;
+  /** Why it was lost; undefined while it is held, and after its users released it. */
+  lost: LockLostError | undefined;
 
   /** From when `maxHold` and `minHold` count, if that is not the grant. */
   private begunAt: number | undefined;
@@ -72,13 +73,14 @@ export class Hold implements Renewable {
   constructor(
     readonly claim: HeldClaim,
     grant: Grant,
-    private terms: ResolvedLockOptions,
+    /** The terms of its caller. */
+    public options: ResolvedLockOptions,
     private readonly clock: Clock,
     readonly owner: HoldOwner,
   ) {
     this.fencingToken = grant.fencingToken;
     const now = (this.acquiredAt = clock.now());
-    if (!terms.renew) this.fixedEnd = now + terms.lease;
+    if (!options.renew) this.fixedEnd = now + options.lease;
     this.certain = this.withinFixed(grant.validUntil);
     this.provisional = grant.provisional;
     this.renewAt = grant.provisional ? thirdOfRest(now, grant.validUntil) : this.nextRenewal(now, grant.validUntil);
@@ -93,40 +95,30 @@ export class Hold implements Renewable {
     return this.worker ? Math.max(this.certain, this.worker.validUntil) : this.certain;
   }
 
-  /** The terms of its caller. */
-  get options(): ResolvedLockOptions {
-    return this.terms;
-  }
-
   /** Milliseconds. */
   get lease(): number {
-    return this.terms.lease;
+    return this.options.lease;
   }
 
   /** Who holds it now, for views and errors. Its claim may be the one of an earlier caller of this process. */
   get user(): Pick<LockParty, 'method' | 'label'> & { readonly fencingToken: number; readonly heldFor: number } {
-    const { method, label } = this.terms;
+    const { method, label } = this.options;
     return { method, label, fencingToken: this.fencingToken, heldFor: Math.floor(this.clock.now() - this.acquiredAt) };
   }
 
   /** Class and method that hold it, and the label of the call. */
   get caller(): string | undefined {
-    return callerOf(this.terms.method, this.terms.label);
+    return callerOf(this.options.method, this.options.label);
   }
 
   /** End of `minHold`: until then no other claim gets the lock, even if the work is done. 0 without `minHold`. */
   get keepUntil(): number {
-    return this.terms.minHold > 0 ? (this.begunAt ?? this.acquiredAt) + this.terms.minHold : 0;
+    return this.options.minHold > 0 ? (this.begunAt ?? this.acquiredAt) + this.options.minHold : 0;
   }
 
   /** End of `maxHold`. */
   get endsAt(): number {
-    return (this.begunAt ?? this.acquiredAt) + this.terms.maxHold;
-  }
-
-  /** Why it was lost; undefined while it is held, and after its users released it. */
-  get lost(): LockLostError | undefined {
-    return this.loss;
+    return (this.begunAt ?? this.acquiredAt) + this.options.maxHold;
   }
 
   /** True until its last user leaves, even if it is lost. */
@@ -199,7 +191,7 @@ export class Hold implements Renewable {
 
   /** The backend did not know the claim when it was released: another holder may have worked. */
   endedByOthers(): void {
-    this.loss = lostError(this.name, 'revoked', this.caller);
+    this.lost = lostError(this.name, 'revoked', this.caller);
   }
 
   /**
@@ -208,7 +200,7 @@ export class Hold implements Renewable {
    */
   begin(options: ResolvedLockOptions, latest: number): void {
     const now = this.clock.now();
-    this.terms = options;
+    this.options = options;
     this.begunAt = now;
     if (options.renew) return this.tellWorker();
     this.fixedEnd = now + options.lease;
@@ -242,7 +234,7 @@ export class Hold implements Renewable {
 
   lose(reason: keyof typeof losses): void {
     if (this.users === 0 || this.lost) return;
-    this.loss = lostError(this.name, reason, this.caller);
+    this.lost = lostError(this.name, reason, this.caller);
     // The loss may be found in the context of another request. The owner comes first: listeners of the signal must not delay the release
     // and the next caller. `isHeld` and `signal.aborted` show the loss already.
     inRoot(() => {
@@ -271,7 +263,7 @@ export class Hold implements Renewable {
   /** Applies the reply to a renewal. `unanswered` is not a loss: the lease runs on, and the renewal is repeated. */
   answered(reply: RenewReply): void {
     // It stays lost, from the moment of its loss.
-    if (this.loss) return;
+    if (this.lost) return;
     const now = this.clock.now();
     if (reply === 'lost') this.lose('revoked');
     else if (reply === 'unanswered') {

@@ -42,8 +42,8 @@ export interface LocalQueueHost {
   holdStarted(hold: Hold): void;
   /** The hold is due earlier or later than before. */
   rescheduled(hold: Hold): void;
-  /** Gives the caller its handle. */
-  deliver(hold: Hold): LockHandle;
+  /** The handle of a caller that has got the lock. */
+  handleOf(hold: Hold): LockHandle;
   holdLost(hold: Hold): void;
   /** From now on only the claim's release is sent. */
   claimEnded(queue: LocalQueue, claim: Claim): void;
@@ -75,18 +75,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   constructor(
     readonly name: string,
     private readonly host: LocalQueueHost,
-    /** What its one caller wants (`fairness: 'strict'`). Left out: the queue is for all exclusive callers. */
-    private readonly own?: LockDemand,
+    readonly demand: LockDemand = exclusive,
+    /** True when it is for one caller only (`fairness: 'strict'`); else for all exclusive callers. */
+    readonly strict = false,
   ) {}
-
-  /** True when it is for one caller only. */
-  get strict(): boolean {
-    return this.own !== undefined;
-  }
-
-  get demand(): LockDemand {
-    return this.own ?? exclusive;
-  }
 
   /** The callers that wait behind others, in order of arrival. */
   *waitingCallers(): Iterable<Caller> {
@@ -99,10 +91,10 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   /**
    * Resolves to the lock when it is the caller's turn. Rejects with a LockError, or with the reason of the caller's signal.
-   * @param request what subscribers see of the call
    * @param around the locks that the caller is inside of
+   * @param request what subscribers see of the call
    */
-  join(options: CallOptions, request?: LockAcquireContext, around?: FlowNode): Promise<LockHandle> {
+  join(options: CallOptions, around?: FlowNode, request?: LockAcquireContext): Promise<LockHandle> {
     return new Promise((settle, reject) => {
       const caller = new Caller(options, this.host.clock, settle, reject, request, around);
       if (options.wait === 0 && this.claim?.decided) throw this.contendedFor(caller);
@@ -141,6 +133,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
     if (request && grant.pushed) request.handOff = 'remote';
     const { acquiredAt } = this.serve(this.callers.first!, grant);
     if (!grant.pushed) this.host.observation.answered(acquiredAt);
+    if (this.isEmpty) return;
     this.refuseImpatient();
     for (const caller of this.callers) this.tellContended(caller);
   }
@@ -231,8 +224,8 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
   }
 
   private settle(caller: Caller, hold: Hold): void {
-    const lock = this.host.deliver(hold);
-    if (lock.isHeld) return caller.settle(lock);
+    const lock = this.host.handleOf(hold);
+    if (hold.leaseLeft() > 0) return caller.settle(lock);
     // The event loop stood still since the grant, and the lease has expired.
     void lock.release();
     caller.reject(hold.lost);
@@ -279,7 +272,7 @@ export class LocalQueue implements ClaimOwner, HoldOwner {
 
   private openClaim(): void {
     const { options, request } = this.callers.first!;
-    this.claim = this.host.openClaim(this, (options.callerSuffix ?? '') + traceSuffix(request?.trace));
+    this.claim = this.host.openClaim(this, (options.callerSuffix ?? '') + (request ? traceSuffix(request.trace) : ''));
     this.claim.ask();
   }
 

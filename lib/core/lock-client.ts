@@ -9,7 +9,15 @@ import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock, LockScope } from './lock.js';
 import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
 import type { CallOptions, ResolvedLockOptions } from './options.js';
-import { findHandle, findLock, flowAround, runInFlow, runInFlowOfAll, assertCovers } from './lock-flow.js';
+import {
+  type FlowNode,
+  findHandle,
+  findLock,
+  flowAround,
+  runInFlow,
+  runInFlowOfAll,
+  assertCovers,
+} from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf, assertLockName } from './lock-key.js';
 import type { LockLog } from './lock-log.js';
@@ -133,12 +141,13 @@ export class LockClient
       }
       assertLockName(name);
       options.signal?.throwIfAborted();
-      const outer = this.outerOf(name, options);
+      const around = flowAround();
+      const outer = around && this.outerOf(name, options);
       if (outer) return Promise.resolve(this.reenter(outer, options));
       this.assertOpen(name);
       if (requestsAreObserved())
-        return this.observation.request(name, options, (request) => this.join(name, options, request));
-      return this.join(name, options);
+        return this.observation.request(name, options, (request) => this.join(name, options, around, request));
+      return this.join(name, options, around);
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
@@ -245,10 +254,6 @@ export class LockClient
     this.renewal.rescheduled(hold);
   }
 
-  deliver(hold: Hold): LockHandle {
-    return this.handleOf(hold, 1, hold.options);
-  }
-
   holdLost(hold: Hold): void {
     this.renewal.remove(hold);
     this.report(hold);
@@ -272,22 +277,26 @@ export class LockClient
     return this.handleOf(hold, outer.depth + 1, options);
   }
 
-  private handleOf(hold: Hold, depth: number, { isByHand }: ResolvedLockOptions): LockHandle {
+  handleOf(hold: Hold, depth = 1, { isByHand }: ResolvedLockOptions = hold.options): LockHandle {
     const handle = new LockHandle(hold, depth, this);
     if (isByHand && this.settings.watchesHandles !== false) hold.keep(handle);
     return handle;
   }
 
-  private join(name: string, options: CallOptions, request?: LockAcquireContext): Promise<LockHandle> {
-    const around = flowAround();
-    return inRoot(() => this.queueFor(name, options).join(options, request, around));
+  private join(
+    name: string,
+    options: CallOptions,
+    around: FlowNode | undefined,
+    request?: LockAcquireContext,
+  ): Promise<LockHandle> {
+    return inRoot(() => this.queueFor(name, options).join(options, around, request));
   }
 
   private queueFor(name: string, options: ResolvedLockOptions): LocalQueue {
     // A backend without a queue wakes all its claims at each release. So the callers of a process share one there.
     const hasQueue = this.backend.capabilities?.queue !== false;
     if (options.fairness === 'strict' && (hasQueue || options.kind !== 'exclusive'))
-      return new LocalQueue(name, this, options);
+      return new LocalQueue(name, this, options, true);
     let queue = this.queues.get(name);
     if (!queue) this.queues.set(name, (queue = new LocalQueue(name, this)));
     return queue;

@@ -23,8 +23,8 @@ export interface TransferHost extends HandleHost, MultiLockHost {
   /** @throws LockUnavailableError when no more locks are given out. */
   assertOpen(name: string): void;
   holdStarted(hold: Hold): void;
-  /** Gives the caller its handle. */
-  deliver(hold: Hold): LockHandle;
+  /** The handle of a caller that has got the lock. */
+  handleOf(hold: Hold): LockHandle;
   holdLost(hold: Hold): void;
   /** The hold continues elsewhere: this process forgets it. */
   holdMoved(hold: Hold): void;
@@ -132,7 +132,7 @@ export class Transfers implements HoldOwner {
     };
     const hold = new Hold(adoption, grant, options, host.clock, this);
     host.holdStarted(hold);
-    const lock = host.deliver(hold);
+    const lock = host.handleOf(hold);
     // The event loop may have stood still, and the lease may have expired.
     if (!lock.isHeld) {
       await lock.release();

@@ -12,7 +12,8 @@ const closeBrace = 0x7d;
  * @returns undefined for a value that a key cannot have; `partProblem` gives the reason.
  */
 export function encodePart(value: unknown): string | undefined {
-  if (typeof value === 'string') return value !== '' && isWellFormed(value) ? encodeText(value) : undefined;
+  if (typeof value === 'string')
+    return value !== '' && (value as WellFormed).isWellFormed() ? encodeText(value) : undefined;
   // String(-0) is '0'.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
   return typeof value === 'bigint' ? String(value) : undefined;
@@ -27,7 +28,7 @@ export function partProblem(value: unknown): string {
 }
 
 // In Node since 20; TypeScript's ES2023 library does not have it yet.
-const isWellFormed = (text: string): boolean => (text as unknown as { isWellFormed(): boolean }).isWellFormed();
+type WellFormed = string & { isWellFormed(): boolean };
 
 function encodeText(text: string): string {
   let encoded = '';

@@ -106,12 +106,16 @@ export class CallBatches {
     confirmed?.catch(() => undefined);
     connection.run(script, keyCount, command).then(
       (reply) => {
-        const replies = this.read(calls, sentAt, () => timedReply(script, reply, calls.length));
-        if (!replies) return;
-        connection.serverClock.observe(replies[0], sentAt);
-        if (replies[1] === 'late') refuse(calls, late, sentAt);
-        else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
-        else calls.forEach((call, index) => this.settle(call, replies[1 + index], sentAt));
+        try {
+          const replies = timedReply(script, reply, calls.length);
+          connection.serverClock.observe(replies[0], sentAt);
+          if (replies[1] === 'late') refuse(calls, late, sentAt);
+          else if (confirmed) this.answerConfirmed(calls, replies, sentAt, confirmed);
+          else
+            for (let index = 0; index < calls.length; index++) this.settle(calls[index]!, replies[1 + index], sentAt);
+        } catch (error) {
+          this.failed(calls, error, sentAt);
+        }
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -127,9 +131,13 @@ export class CallBatches {
     if (calls.some(({ request }) => request.keepUntil)) command.push(keepsOf(calls, sentAt));
     this.connection.run('release', keyCount, command).then(
       (reply) => {
-        const replies = this.read(calls, sentAt, () => releaseReplies(reply, calls.length));
-        if (!replies) return;
-        calls.forEach((call, index) => this.settle(call, replies === 'released' ? replies : replies[index], sentAt));
+        try {
+          const replies = releaseReplies(reply, calls.length);
+          for (let index = 0; index < calls.length; index++)
+            this.settle(calls[index]!, replies === 'released' ? replies : replies[index], sentAt);
+        } catch (error) {
+          this.failed(calls, error, sentAt);
+        }
       },
       (error: unknown) => {
         refuse(calls, error, sentAt);
@@ -139,20 +147,15 @@ export class CallBatches {
 
   private settle(call: ScriptCall, reply: unknown, sentAt: number): void {
     const failure = failureIn(reply);
-    if (failure) this.failed([call], failure, sentAt);
-    else this.read([call], sentAt, () => call.answered(reply, sentAt));
-  }
-
-  /** A reply that cannot be decoded is a failure of its calls: thrown here, it would leave them pending. */
-  private read<T>(calls: readonly ScriptCall[], sentAt: number, decode: () => T): T | undefined {
+    if (failure) return this.failed([call], failure, sentAt);
     try {
-      return decode();
+      call.answered(reply, sentAt);
     } catch (error) {
-      this.failed(calls, error, sentAt);
-      return undefined;
+      this.failed([call], error, sentAt);
     }
   }
 
+  /** Also for a reply that cannot be decoded: thrown on, it would leave its calls pending. */
   private failed(calls: readonly ScriptCall[], error: unknown, sentAt: number): void {
     this.connection.leaveIfUseless(error);
     refuse(calls, error, sentAt);

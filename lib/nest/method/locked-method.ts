@@ -166,7 +166,9 @@ export class LockedMethod {
 
   private async enter(instance: object, args: readonly unknown[], signal: AbortSignal | undefined): Promise<LockScope> {
     const { where, slot, connection: connectionName } = this.settings;
-    const connection = isObject(instance) ? connectionOfInstance(instance, connectionName, slot) : undefined;
+    // `this` may be anything; it is undefined for a method that was detached from its object.
+    const isObject = typeof instance === 'object' && instance !== null;
+    const connection = isObject ? connectionOfInstance(instance, connectionName, slot) : undefined;
     if (!connection) throw callRefusals.withoutConnection(where, connectionName);
     return this.enterOn(connection, this.keyOfArguments, instance, args, signal);
   }
@@ -207,9 +209,6 @@ export class LockedMethod {
     return this.resolved.options;
   }
 }
-
-/** `this` may be anything; it is undefined for a method that was detached from its object. */
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 function signalOfCall(
   signalOf: SignalOfArguments,
