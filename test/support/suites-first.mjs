@@ -4,7 +4,7 @@ import imported from '@jest/test-sequencer';
 const Sequencer = /** @type {typeof imported.default} */ (/** @type {unknown} */ (imported));
 
 /** Files of a few lines that run a suite of hundreds of tests. */
-const SUITES = /\/test\/(conformance|redisson)\//;
+const SUITES = /\/test\/(conformance|redisson|integration\/docs\/wrong-lines)/;
 
 /**
  * jest begins with the files that took longest, and on a fresh checkout with the largest. A suite would come last then, and its worker would go

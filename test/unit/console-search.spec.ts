@@ -55,7 +55,7 @@ describe('searches of people in the console', () => {
   });
 
   const names = (beginning: string, ending: string) =>
-    Array.from({ length: 2_000 }, (_, index) => `${beginning}${index}${ending}`);
+    Array.from({ length: 500 }, (_, index) => `${beginning}${index}${ending}`);
 
   it('let other work have its turn while they look for names that look alike', async () => {
     let now = 0;
@@ -70,7 +70,7 @@ describe('searches of people in the console', () => {
     setImmediate(other);
     await nearNames('x'.repeat(64), names('y', '-'.repeat(60)), 10, turns);
     isOver = true;
-    expect(others).toBeGreaterThan(500);
+    expect(others).toBeGreaterThan(125);
   });
 
   it('find names by what differs, not by what all of them have in common', async () => {

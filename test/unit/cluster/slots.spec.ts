@@ -27,10 +27,8 @@ describe('the slot of a key', () => {
 
 describe('the tag of a slot', () => {
   it('hashes to the slot, is short, and exists for all slots', () => {
-    for (let slot = 0; slot < slotCount; slot++) {
-      expect(slotOfKey(`{${tagOf(slot)}}`)).toBe(slot);
-      expect(tagOf(slot).length).toBeLessThanOrEqual(4);
-    }
+    const slots = Array.from({ length: slotCount }, (_, slot) => slot);
+    expect(slots.filter((slot) => slotOfKey(`{${tagOf(slot)}}`) !== slot || tagOf(slot).length > 4)).toEqual([]);
   });
 
   it('is the same in every process, in any order of requests, because keys depend on it', () => {
