@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createConnection } from '../../lib/backends/redis/redis-connection.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { rejection, until } from './support/conditions.js';
@@ -30,22 +29,6 @@ describe('sentinels', () => {
         return false;
       }
     });
-
-  it('are reached with the options of ioredis for sentinels, including TLS and addresses behind a NAT', () => {
-    const given = {
-      ...group.connection,
-      password: 'secret',
-      sentinelUsername: 'watcher',
-      sentinelPassword: 'secret',
-      enableTLSForSentinelMode: true,
-      sentinelTLS: { servername: 'sentinels' },
-      tls: { servername: 'master' },
-      natMap: { '10.0.0.1:6379': { host: '127.0.0.1', port: 6379 } },
-    };
-    for (const connection of [given, new Redis({ ...given, lazyConnect: true })]) {
-      expect(createConnection(connection, 1000).options).toMatchObject(given);
-    }
-  });
 
   it('that do not know the name of the master are reported so', async () => {
     await using locker = new Locker({ ...group.connection, name: 'other' }, { commandTimeout: 500 });

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+export { exitCode } from '../../lib/cli/exit-codes.js';
+
 /** The published program, as the global set-up has built it. */
 export const program = join(import.meta.dirname, '..', '..', 'dist', 'esm', 'cli.js');
 

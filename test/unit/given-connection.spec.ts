@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { ClusterOptions as ClusterOptions5, RedisOptions as RedisOptions5 } from 'ioredis5';
 import { inspect } from 'node:util';
+import { createConnection } from '../../lib/backends/redis/redis-connection.js';
 import { createLockClient, LockConfigurationError } from '../../lib/client/index.js';
 import { resolveConnection } from '../../lib/connection/resolve-connection.js';
 
@@ -334,4 +335,21 @@ describe('keyPrefix', () => {
     for (const keyPrefix of ['shop:', '{shop}:', 'undefined-behaviour:', 'null-values:'])
       expect(refusalOf({ keyPrefix })).toBe('accepted');
   });
+});
+
+it('sentinels are reached with the options of ioredis for sentinels, including TLS and addresses behind a NAT', () => {
+  const given = {
+    sentinels: [{ host: '127.0.0.1', port: 26_379 }],
+    name: 'locks',
+    password: 'secret',
+    sentinelUsername: 'watcher',
+    sentinelPassword: 'secret',
+    enableTLSForSentinelMode: true,
+    sentinelTLS: { servername: 'sentinels' },
+    tls: { servername: 'master' },
+    natMap: { '10.0.0.1:6379': { host: '127.0.0.1', port: 6379 } },
+  };
+  for (const connection of [given, new Redis({ ...given, lazyConnect: true })]) {
+    expect(createConnection(connection, 1000).options).toMatchObject(given);
+  }
 });

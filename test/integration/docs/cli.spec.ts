@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLockClient, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { snippet } from '../../../scripts/write-snippets.mjs';
-import { program } from '../../support/cli-process.js';
+import { exitCode, program } from '../../support/cli-process.js';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 
 const file = (name: string): string => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
@@ -97,7 +97,6 @@ describe("docs/reference/cli.md's commands", () => {
 });
 
 it('the exit codes of docs/reference/cli.md are those of the program', async () => {
-  const { exitCode } = await import('../../../lib/cli/exit-codes.js');
   const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8').split(
     '## Exit codes',
   )[1]!;

@@ -5,8 +5,7 @@ import type { ClusterGroup } from '../../support/cluster-group.js';
 jest.unstable_mockModule('ioredis', () => import('ioredis5'));
 const { Cluster } = await import('ioredis');
 const { ClusterGroup: Group } = await import('../../support/cluster-group.js');
-const { slotOfKey } = await import('../../../lib/backends/redis/cluster/slots.js');
-const { keySpace } = await import('../../../lib/backends/redis/keys.js');
+const { keySpace, slotOfKey } = await import('../../support/backends.js');
 const { Engine, unique, until } = await import('./engine.js');
 
 describe('locks on a cluster, with ioredis 5', () => {
