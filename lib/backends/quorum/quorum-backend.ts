@@ -20,7 +20,7 @@ import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 import { QuorumClaim } from './quorum-claim.js';
 import { assertQuorumSize, majorityOf, type QuorumRules } from './quorum-rules.js';
-import { notStarted, releaseOutcome } from './quorum-replies.js';
+import { askAll, notStarted, releaseOutcome } from './quorum-replies.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
 import { QuorumViews } from './quorum-views.js';
@@ -100,15 +100,14 @@ export class QuorumBackend implements LockBackend {
     this.clientId = clientId;
     this.events = events;
     const { nodes, majority } = this.rules;
-    const starts = await Promise.allSettled(nodes.map((node) => node.start(clientId, events)));
-    const reasons = starts.map((start) => (start.status === 'rejected' ? (start.reason as Error) : undefined));
-    const refused = reasons.find((reason) => reason instanceof LockConfigurationError);
+    const { given, errors } = await askAll(nodes, (node) => node.start(clientId, events));
+    const refused = errors.find((error) => error instanceof LockConfigurationError);
     if (refused) throw refused;
     for (const node of nodes) {
       const twin = node.twinRefusal();
       if (twin) throw twin;
     }
-    if (reasons.filter((reason) => !reason).length < majority) throw notStarted(nodes, reasons, majority);
+    if (given.length < majority) throw notStarted(nodes, errors, majority);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {

@@ -20,41 +20,37 @@ export function notReached(name: string, nodeClaims: readonly NodeClaim[], major
       return { node, reply: 'unreachable', error: nodeClaim.error?.message };
     return { node, reply: nodeClaim.vote ? 'granted' : 'contended' };
   });
-  const silent = unreachable(votes);
-  return quorumRefusals.notReached(
-    name,
-    votes.length - silent.length,
-    votes.length,
-    majority,
-    silent.join(', '),
-    votes,
-    {
-      cause: errors[0],
-      uncertain: errors.some((error) => error instanceof LockUnavailableError && error.uncertain),
-    },
-  );
+  const uncertain = errors.some((error) => error instanceof LockUnavailableError && error.uncertain);
+  return quorumRefusals.notReached(name, ...countOf(votes, majority), { votes, cause: errors[0], uncertain });
+}
+
+/** What the nodes replied, each with its node, and the errors of the others at their positions. */
+interface Replies<T> {
+  readonly given: ReadonlyArray<readonly [QuorumNode, T]>;
+  readonly errors: ReadonlyArray<Error | undefined>;
+}
+
+export async function askAll<T>(
+  nodes: readonly QuorumNode[],
+  ask: (node: QuorumNode) => Promise<T>,
+): Promise<Replies<T>> {
+  const replies = await Promise.allSettled(nodes.map(ask));
+  return {
+    given: replies.flatMap((reply, position) =>
+      reply.status === 'fulfilled' ? [[nodes[position]!, reply.value] as const] : [],
+    ),
+    errors: replies.map((reply) => (reply.status === 'rejected' ? (reply.reason as Error) : undefined)),
+  };
 }
 
 /** Too few nodes could be reached as the application started. */
 export function notStarted(
   nodes: readonly QuorumNode[],
-  reasons: ReadonlyArray<Error | undefined>,
+  errors: ReadonlyArray<Error | undefined>,
   majority: number,
 ): QuorumNotReachedError {
-  const votes = nodes.map(({ label: node }, position): NodeVote => {
-    const error = reasons[position]?.message;
-    return error === undefined ? { node, reply: 'connected' } : { node, reply: 'unreachable', error };
-  });
-  const silent = unreachable(votes);
-  const cause = reasons.find((reason) => reason !== undefined);
-  return quorumRefusals.notStarted(
-    nodes.length - silent.length,
-    nodes.length,
-    majority,
-    silent.join(', '),
-    votes,
-    cause,
-  );
+  const details = connections(nodes, errors);
+  return quorumRefusals.notStarted(...countOf(details.votes, majority), details);
 }
 
 /**
@@ -67,26 +63,28 @@ export async function repliesOf<T>(
   nodes: readonly QuorumNode[],
   majority: number,
   ask: (node: QuorumNode) => Promise<T>,
-): Promise<ReadonlyArray<readonly [QuorumNode, T]>> {
-  const answers = await Promise.allSettled(nodes.map(ask));
-  const given = answers.flatMap((answer, position) =>
-    answer.status === 'fulfilled' ? [[nodes[position]!, answer.value] as const] : [],
-  );
-  const errors = answers.map((answer) => (answer.status === 'rejected' ? (answer.reason as Error) : undefined));
+): Promise<Replies<T>['given']> {
+  const { given, errors } = await askAll(nodes, ask);
   const refused = errors.find((error) => error && !(error instanceof LockUnavailableError));
   if (refused) throw refused;
   if (given.length >= majority) return given;
+  const details = connections(nodes, errors);
+  throw quorumRefusals.notReached(name, ...countOf(details.votes, majority), details);
+}
+
+function connections(nodes: readonly QuorumNode[], errors: ReadonlyArray<Error | undefined>) {
   const votes = nodes.map(({ label: node }, position): NodeVote => {
     const error = errors[position]?.message;
     return error === undefined ? { node, reply: 'connected' } : { node, reply: 'unreachable', error };
   });
-  const cause = errors.find((error) => error !== undefined);
-  const silent = unreachable(votes).join(', ');
-  throw quorumRefusals.notReached(name, given.length, nodes.length, majority, silent, votes, { cause });
+  return { votes, cause: errors.find((error) => error !== undefined) };
 }
 
-const unreachable = (votes: readonly NodeVote[]): string[] =>
-  votes.filter(({ reply }) => reply === 'unreachable').map(({ node }) => node);
+/** For the message: how many replied, of how many, how many are needed, and who did not. */
+function countOf(votes: readonly NodeVote[], majority: number) {
+  const silent = votes.filter(({ reply }) => reply === 'unreachable').map(({ node }) => node);
+  return [votes.length - silent.length, votes.length, majority, silent.join(', ')] as const;
+}
 
 /**
  * The outcome of the releases at all nodes, as soon as it is certain: a majority has freed the lock, so it was held; or the claim was in

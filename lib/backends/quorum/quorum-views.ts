@@ -8,7 +8,7 @@ import type {
 } from '../../core/lock-backend.js';
 import { quorumClaimId } from './node-claim-id.js';
 import { reachedBy } from './quorum-rules.js';
-import { repliesOf } from './quorum-replies.js';
+import { askAll, repliesOf } from './quorum-replies.js';
 import type { QuorumNode } from './quorum-node.js';
 
 /** A holder as one node reports it. */
@@ -90,11 +90,9 @@ export class QuorumViews {
   }
 
   private async reached<T>(ask: (node: QuorumNode) => Promise<T>): Promise<T[]> {
-    const answers = await Promise.allSettled(this.nodes.map(ask));
-    const given = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const [failed] = answers.filter((answer) => answer.status === 'rejected');
-    if (given.length === 0) throw failed!.reason;
-    return given;
+    const { given, errors } = await askAll(this.nodes, ask);
+    if (given.length === 0) throw errors[0]!;
+    return given.map(([, reply]) => reply);
   }
 
   private snapshots(name: string, waiters: number): Promise<ReadonlyArray<readonly [QuorumNode, LockSnapshot]>> {

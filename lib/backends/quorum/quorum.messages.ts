@@ -6,6 +6,12 @@ import {
   QuorumNotReachedError,
 } from '../../errors/lock-errors.js';
 
+interface VoteDetails {
+  readonly votes: readonly NodeVote[];
+  readonly cause: unknown;
+  readonly uncertain?: boolean;
+}
+
 /** A quorum of servers. Each node is named by its host and port. */
 export const quorumRefusals = {
   /**
@@ -18,26 +24,18 @@ export const quorumRefusals = {
     size: number,
     majority: number,
     silent: string,
-    votes: readonly NodeVote[] = [],
-    { cause, uncertain = false }: { cause?: unknown; uncertain?: boolean } = {},
+    details: VoteDetails,
   ) =>
     new QuorumNotReachedError(
       `${key === undefined ? 'Locks' : `Lock ${printable(key)}`}: ${answered} of ${size} nodes answered, ${majority} are needed. Check ${silent}.`,
-      { key, votes, cause, uncertain },
+      { key, ...details },
     ),
 
   /** As the application starts. Locks are given out as soon as a majority is connected. */
-  notStarted: (
-    reached: number,
-    size: number,
-    majority: number,
-    silent: string,
-    votes: readonly NodeVote[] = [],
-    cause?: unknown,
-  ) =>
+  notStarted: (reached: number, size: number, majority: number, silent: string, details: VoteDetails) =>
     new QuorumNotReachedError(
       `${reached} of ${size} nodes of the quorum were reached, ${majority} are needed. Check ${silent}.`,
-      { votes, cause },
+      details,
     ),
 
   /**
