@@ -33,6 +33,16 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves after `ms`, or as soon as the function that `endBy` gets is called. */
+export const pauseFor = (clock: Clock, ms: number, endBy: (end: () => void) => void): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = clock.timer(ms, resolve);
+    endBy(() => {
+      stop();
+      resolve();
+    });
+  });
+
 /**
  * The moment up to which a lease is certain, when the server counts it from `from` at the earliest.
  *

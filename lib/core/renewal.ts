@@ -1,5 +1,5 @@
 import { channels } from '../diagnostics/channels.js';
-import type { Clock } from './clock.js';
+import { type Clock, pauseFor } from './clock.js';
 import type { ForgottenHandles } from './forgotten-handles.js';
 import type { Hold } from './hold.js';
 import type { LockBackend } from './lock-backend.js';
@@ -39,13 +39,7 @@ export class Renewal extends Watchdog<Hold> {
   /** Settles when nothing is held any more, or after this many ms. */
   async empty(atMost: number): Promise<void> {
     if (this.holds.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const stop = this.clock.timer(atMost, resolve);
-      this.onEmpty = () => {
-        stop();
-        resolve();
-      };
-    });
+    await pauseFor(this.clock, atMost, (end) => (this.onEmpty = end));
     this.onEmpty = undefined;
   }
 

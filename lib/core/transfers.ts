@@ -3,7 +3,7 @@ import { LockUnavailableError } from '../errors/lock-errors.js';
 import { AskingClaim } from './asking-claim.js';
 import { type CallOptions, type ResolvedLockOptions, withLabel } from './options.js';
 import { partyOf } from './claim-id.js';
-import type { Clock } from './clock.js';
+import { type Clock, pauseFor } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
 import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
@@ -143,16 +143,10 @@ export class Transfers implements HoldOwner {
     return lock;
   }
 
-  private pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        this.pauses.delete(end);
-        stop();
-        resolve();
-      };
-      const stop = this.host.clock.timer(pause, end);
-      this.pauses.add(end);
-    });
+  private async pause(): Promise<void> {
+    let endNow!: () => void;
+    await pauseFor(this.host.clock, pause, (end) => this.pauses.add((endNow = end)));
+    this.pauses.delete(endNow);
   }
 
   private async assertOpen(adoption: Adoption): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.js';
+import { type Clock, pauseFor } from '../core/clock.js';
 import { describe, errorText } from '../errors/describe.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockLog } from '../core/lock-log.js';
@@ -220,13 +220,7 @@ export class Campaign {
   }
 
   private async pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const stop = this.host.clock.timer(ms, resolve);
-      this.endPause = () => {
-        stop();
-        resolve();
-      };
-    });
+    await pauseFor(this.host.clock, ms, (end) => (this.endPause = end));
     this.endPause = undefined;
   }
 }

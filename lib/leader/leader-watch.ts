@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.js';
+import { type Clock, pauseFor } from '../core/clock.js';
 import type { LockHolderInfo } from '../core/lock-info.js';
 import type { SeenHolder } from '../operators/lock-views.js';
 import { onAbort } from '../core/on-abort.js';
@@ -82,7 +82,7 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
       if (this.turns !== this.host.turns) this.askAt = Number.NEGATIVE_INFINITY;
       const rest = this.askAt - clock.now();
       if (rest > 0) {
-        await this.sleep(rest);
+        await pauseFor(clock, rest, (end) => (this.wake = end));
         continue;
       }
       this.askAt = clock.now() + this.poll;
@@ -95,16 +95,6 @@ export class LeaderWatch implements AsyncIterableIterator<Leader> {
       return { done: false, value: holder };
     }
     return { done: true, value: undefined };
-  }
-
-  private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = this.host.clock.timer(ms, resolve);
-      this.wake = () => {
-        stop();
-        resolve();
-      };
-    });
   }
 
   /** Undefined without a reply, which says nothing of the leader, and when the iteration ends before. */
