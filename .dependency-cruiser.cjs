@@ -50,7 +50,7 @@ module.exports = {
           pathNot: `^lib/(${floors
             .slice(0, floor + 1)
             .flat()
-            .join('|')}|locks\\.ts$)`,
+            .join('|')})/`,
         },
       ),
     ),

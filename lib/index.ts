@@ -32,4 +32,4 @@ export { LockInterceptor } from './nest/request/lock.interceptor.js';
 export { LockErrorFilter } from './nest/request/lock-error.filter.js';
 export type { LockFindingCode } from './diagnostics/lock-finding.js';
 export type { LockLabelOptions } from './telemetry/metrics/lock-labels.js';
-export * from './locks.js';
+export * from './connection/index.js';

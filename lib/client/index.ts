@@ -2,4 +2,4 @@ export type { LockClientOptions } from './connection-of.js';
 export { createLockClient, type RedisLockClient } from './redis-lock.client.js';
 export type { LockConnectionOptions } from '../connection/connection.options.js';
 export type { LockLog } from '../core/lock-log.js';
-export * from '../locks.js';
+export * from '../connection/index.js';

@@ -1,7 +1,6 @@
 import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { ForceReleaseOptions, LockInfo, LockListOptions } from '../core/lock-info.js';
 import { type LockKey, type NameIn, assertLockKey, assertLockName, assertWrittenName } from '../core/lock-key.js';
-import { CallSite } from '../core/lock-site.js';
 import type { Election } from '../leader/leadership.js';
 import { readForceRelease } from '../operators/lock-views.js';
 import type { Lock } from '../core/lock.js';
@@ -16,7 +15,7 @@ import { readTicket } from '../core/ticket.js';
 import { LockNotAcquiredError } from '../errors/lock-errors.js';
 import { aroundPromise } from './around-promise.js';
 import { lazyKind } from './lazy-result.js';
-import { fromCaller } from '../errors/caller-stack.js';
+import { CallSite, fromCaller } from '../errors/caller-stack.js';
 import { atPlace, located } from '../errors/configuration.js';
 import { LockConnection } from './lock.connection.js';
 import { serviceRefusals } from './connection.messages.js';

@@ -4,13 +4,12 @@ import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
 import { least } from './defaults.js';
 import { fromCaller } from '../errors/caller-stack.js';
-import type { Observation } from './observation.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 import { inputRefusals, lostError } from './refusals.js';
 
 /** What a handle needs from its client. */
 export interface HandleHost {
-  readonly observation: Pick<Observation, 'connection'>;
+  readonly observation: { readonly connection: string };
   /** @param lease in ms; left out: that of each hold */
   renew(holds: readonly Hold[], lease?: number): Promise<void>;
   /** Exports the lock: all its handles together. @param lease in ms */

@@ -39,6 +39,25 @@ function place(error: LockError, callee: Callee): LockError {
   return Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
 }
 
+/** The caller of a function. The stack is formatted only when `where` is read; until then it costs as much as an Error. */
+export class CallSite {
+  private readonly trace: { stack?: string } = {};
+
+  /** @param callee the function whose caller is meant */
+  constructor(callee: Callee) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 1;
+    Error.captureStackTrace(this.trace, callee);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+
+  /** `TicketService.buy (/app/ticket.service.js:12:5)` */
+  get where(): string {
+    const frame = this.trace.stack?.split('\n')[1]?.trim();
+    return frame?.replace(/^at (?:async )?/, '').replace('file://', '') ?? 'an unknown caller';
+  }
+}
+
 function callersOf(callee: Callee): readonly string[] {
   // Without those of this library, such as of the work that the call is a part of; and of Node, between the reply and the await.
   return framesAt(callee).filter((frame) => !frame.includes('(node:internal/') && !isOurs(frame));

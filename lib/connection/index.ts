@@ -1,10 +1,10 @@
 /** What the entries with locks have in common: `nestjs-redis-lock` and `nestjs-redis-lock/client`. */
-export type { RedisClusterOptions, RedisConnection, ReplicasOptions } from './backends/redis/index.js';
-export type { RedisLockQuorumOptions, RedissonOptions } from './connection/connection.options.js';
-export type { Locks } from './connection/locks.js';
-export type { Duration } from './core/duration.js';
-export type { LockKind } from './core/lock-backend.js';
-export { currentLock } from './core/lock-flow.js';
+export type { RedisClusterOptions, RedisConnection, ReplicasOptions } from '../backends/redis/index.js';
+export type { RedisLockQuorumOptions, RedissonOptions } from './connection.options.js';
+export type { Locks } from './locks.js';
+export type { Duration } from '../core/duration.js';
+export type { LockKind } from '../core/lock-backend.js';
+export { currentLock } from '../core/lock-flow.js';
 export type {
   ForceReleaseOptions,
   HolderState,
@@ -14,9 +14,9 @@ export type {
   LockState,
   LockWaiterInfo,
   WaiterState,
-} from './core/lock-info.js';
-export type { LockKey } from './core/lock-key.js';
-export type { Lock } from './core/lock.js';
+} from '../core/lock-info.js';
+export type { LockKey } from '../core/lock-key.js';
+export type { Lock } from '../core/lock.js';
 export type {
   AdoptOptions,
   Fairness,
@@ -27,16 +27,16 @@ export type {
   OnLost,
   ReleaseMode,
   RenewFrom,
-} from './core/options.js';
+} from '../core/options.js';
 export type {
   LockAcquireContext,
   LockAcquireOutcome,
   LockChannels,
   LockHoldContext,
   LockSubject,
-} from './diagnostics/channels.js';
-export { lockName } from './key/lock-name.tag.js';
-export type { CampaignOptions, Election, Leadership, ObserveOptions } from './leader/leadership.js';
+} from '../diagnostics/channels.js';
+export { lockName } from '../key/lock-name.tag.js';
+export type { CampaignOptions, Election, Leadership, ObserveOptions } from '../leader/leadership.js';
 export {
   LockConfigurationError,
   LockError,
@@ -54,4 +54,4 @@ export {
   LockWaitTimeoutError,
   type NodeVote,
   QuorumNotReachedError,
-} from './errors/lock-errors.js';
+} from '../errors/lock-errors.js';
