@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLockClient, type LockClientOptions, type RedisLockClient } from 'nestjs-redis-lock/client';
 import { type AcquireRequest, exclusive } from 'nestjs-redis-lock/backend';
 import { ClusterBackend, RedissonBackend, slotOfKey } from '../support/backends.js';
 import { KeptLog } from '../../conformance/kept-log.js';
 import { ClusterGroup } from '../support/cluster-group.js';
-import { startRedis } from '../support/redis-server.js';
+import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { java } from '../support/redisson-backends.js';
 import { until } from '../redisson/support/observations.js';
 
@@ -27,9 +27,10 @@ const rulesOf = (user: string): string[] =>
   rulesIn(new RegExp(`^ACL SETUSER ${user} on >secret resetkeys resetchannels (.+)$`, 'm'));
 const clusterRules = (): string[] => rulesIn(/^The smallest ACL also needs `(.+?)` there/m);
 
-async function scene(rules: readonly string[]) {
-  const server = await startRedis();
-  closing.push(() => server.stop());
+/** @param given default: a server of its own */
+async function scene(rules: readonly string[], given?: RedisServer) {
+  const server = given ?? (await startRedis());
+  if (!given) closing.push(() => server.stop());
   const admin = new Redis(server.url);
   closing.push(() => admin.disconnect());
   await admin.acl('SETUSER', 'node', 'on', '>secret', 'resetkeys', 'resetchannels', ...rules);
@@ -155,11 +156,17 @@ const request = (id: string): AcquireRequest => ({
 describe.each(['own', 'fenced'] as const)(
   'with %s tokens, a permission that the user loses while it runs',
   (tokens) => {
+    let server: RedisServer;
+    beforeAll(async () => {
+      server = await startRedis();
+    });
+    afterAll(() => server.stop());
+
     it.each(rulesOf('node').filter((rule) => rule.startsWith('+')))(
       '%s: no lock is left without an end',
       async (rule) => {
-        const { admin } = await scene(rulesOf('node'));
-        const redis = { port: admin.options.port!, username: 'node', password: 'secret' };
+        const { admin } = await scene(rulesOf('node'), server);
+        const redis = { port: server.port, username: 'node', password: 'secret' };
         const open = async (): Promise<RedissonBackend> => {
           const backend = new RedissonBackend({ redis, tokens, commandTimeout: 200, log: new KeptLog() });
           closing.push(() => backend.close());

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Lock, lockDefaults, readTicket } from 'nestjs-redis-lock/backend';
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
@@ -47,15 +47,17 @@ describe('a reply that no script returns', () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
     proxy = await TcpProxy.to(server.port);
     process.on('unhandledRejection', note);
   });
   afterEach(async () => {
     process.off('unhandledRejection', note);
     await proxy.close();
-    await server.stop();
   });
 
   it.each(calls.flatMap(([what, call]) => answers.map(([title, bytes]) => ({ what, call, title, bytes }))))(
