@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 /** The few expectations that the suite needs, on node:assert, so that it does not depend on one test framework. */
-export interface Expectations {
+interface Expectations {
   toBe(expected: unknown): void;
   toEqual(expected: unknown): void;
   /** Has at least these properties. */

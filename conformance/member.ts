@@ -15,7 +15,7 @@ import {
 } from 'nestjs-redis-lock/backend';
 import type { KeptLog } from './kept-log.js';
 
-export interface MemberSettings extends Partial<ConstructorParameters<typeof LockClient>[1]> {
+interface MemberSettings extends Partial<ConstructorParameters<typeof LockClient>[1]> {
   clock?: Clock;
 }
 

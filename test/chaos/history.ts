@@ -100,7 +100,7 @@ export interface Wiped {
 }
 
 /** A process has ended: well, unless it was to be killed. */
-export interface Exited {
+interface Exited {
   readonly event: 'exited';
   readonly process: string;
   readonly code: number | null;

@@ -16,7 +16,7 @@ const longestWait = 20_000;
 
 const root = join(import.meta.dirname, '..', '..');
 
-export interface RunOptions {
+interface RunOptions {
   readonly seed: number;
   readonly minutes: number;
   /** @default 4 */

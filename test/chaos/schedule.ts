@@ -29,7 +29,7 @@ export type Fault = { readonly at: number; readonly lasts: number } & (
   | { readonly on: 'server'; readonly what: ServerFault }
 );
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly seed: number;
   /** Everything has begun and ended by then. */
   readonly milliseconds: number;

@@ -63,7 +63,7 @@ export function dependenciesOf(line) {
   };
 }
 
-export const SUITE = 'nestjs-redis-lock-conformance';
+const SUITE = 'nestjs-redis-lock-conformance';
 
 /** @typedef {'esm' | 'cjs'} Format */
 /** @typedef {{ command?: string, args?: string[], env?: NodeJS.ProcessEnv, patience?: number }} Runtime patience: milliseconds until it has to end */

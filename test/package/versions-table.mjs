@@ -21,7 +21,7 @@ const BEGIN = '<!-- versions: npm run test:versions -->';
 const END = '<!-- /versions -->';
 
 /** @param {string} line @param {string} version */
-export const belongsTo = (line, version) => version === line || version.startsWith(`${line}.`);
+const belongsTo = (line, version) => version === line || version.startsWith(`${line}.`);
 
 /** @param {Iterable<string>} versions */
 const cell = (versions) =>

@@ -19,7 +19,7 @@ import { LockUnavailableError } from '../../lib/errors/lock-errors.js';
 import type { ProcessClock } from './process-clock.js';
 
 /** What a half-open connection drops: everything, or only replies. */
-export type Swallows = 'everything' | 'replies';
+type Swallows = 'everything' | 'replies';
 
 /** Milliseconds from the break of a connection until the next one is usable. */
 export const reconnecting = 50;

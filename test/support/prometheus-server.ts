@@ -8,12 +8,12 @@ import { freePort } from './redis-server.js';
 export const hasPrometheus = ['prometheus', 'promtool'].every((name) => spawnSync(name, ['--version']).status === 0);
 
 /** A series of a result: its labels and its value. */
-export interface Series {
+interface Series {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [time: number, value: string];
 }
 
-export interface Rule {
+interface Rule {
   readonly name: string;
   readonly health: string;
   readonly lastError?: string;

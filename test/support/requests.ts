@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** What a request keeps in its async context. */
-export interface RequestStore {
+interface RequestStore {
   readonly name: string;
   over: boolean;
 }

@@ -11,7 +11,7 @@ export type Fate =
   | 'unknown script';
 
 /** Returns the fate of each command. @param command upper case; for scripts without the verb after EVALSHA */
-export type Plan = (command: string) => Fate;
+type Plan = (command: string) => Fate;
 
 /** Reads the commands on one connection, and makes it go wrong at one of them. */
 export class RespTap implements Tap {

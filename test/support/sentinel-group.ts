@@ -20,7 +20,7 @@ const pace = {
 /** Long enough (ms) that no sentinel takes a busy machine for a dead master; a test that needs a failover sets less. */
 const never = 600_000;
 
-export interface SentinelGroupOptions {
+interface SentinelGroupOptions {
   /** @default 2 */
   replicas?: number;
   /** @default 3 */

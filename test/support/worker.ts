@@ -8,7 +8,7 @@ const BUILT_WORKERS = join(import.meta.dirname, '..', '..', 'dist', 'test-worker
 /** Ends the worker when its parent is gone, however it went. */
 const END_WITH_PARENT = `data:text/javascript,process.on('disconnect',()=>process.exit(0));process.channel?.unref()`;
 
-export interface WorkerOptions {
+interface WorkerOptions {
   args?: string[];
   env?: Record<string, string>;
   execArgv?: string[];

@@ -1,7 +1,7 @@
 import type { Lockable } from '../drivers/driver.js';
 import { Samples } from './samples.js';
 
-export interface CyclesSettings {
+interface CyclesSettings {
   /** How many go round at once, each on names of its own. */
   readonly flows: number;
   /** Milliseconds to go round for… */

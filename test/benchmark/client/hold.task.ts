@@ -21,7 +21,7 @@ export async function hold(lockable: Lockable, { count }: { count: number }): Pr
   return ((await heapInUse()) - before) / count;
 }
 
-export interface Idleness {
+interface Idleness {
   /** CPU of the process, microseconds. */
   readonly cpu: number;
   /** Longest time between two readings of the clock that should be 1 ms apart: ms, and the CPU time of the loop's thread in that time. */

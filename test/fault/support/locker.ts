@@ -12,9 +12,9 @@ import { Member } from '../../../conformance/member.js';
 const fairness = process.env.LOCK_FAIRNESS === 'strict' ? 'strict' : 'handoff';
 
 /** Where its locks live. */
-export type LockerPlace = RedisBackendOptions['redis'] | RedisClusterOptions;
+type LockerPlace = RedisBackendOptions['redis'] | RedisClusterOptions;
 
-export type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
+type LockerOptions = Partial<Omit<RedisBackendOptions, 'log'>>;
 
 /** One lock client in the test's own process. By default it polls once a minute, so that a caller gets a lock only by a
  * message or by the end of a lease. Time-outs are generous unless the test is about them: this machine may be busy.

@@ -4,7 +4,7 @@ import { expectNoLeftovers } from './leftovers.js';
 import { ServerView } from './server-view.js';
 
 /** A Redis that tests may break, and their own connection to it. */
-export interface ViewedRedis {
+interface ViewedRedis {
   readonly redis: RedisServer;
   readonly view: ServerView;
 }

@@ -10,7 +10,7 @@ import {
 import { type RedisServer, startRedis } from '../../support/redis-server.js';
 import { type Holder, ServerView } from './server-view.js';
 
-export type QuorumLockerOptions = Partial<Omit<QuorumBackendOptions, 'log' | 'nodes'>> & {
+type QuorumLockerOptions = Partial<Omit<QuorumBackendOptions, 'log' | 'nodes'>> & {
   nodeTimeout?: number;
   poll?: number;
 };

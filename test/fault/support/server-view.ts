@@ -114,7 +114,7 @@ export class ServerView {
   }
 }
 
-export interface ScriptRun {
+interface ScriptRun {
   /** Server time in ms. */
   readonly at: number;
   readonly script: string;

@@ -5,7 +5,7 @@ import { LockConsoleModule, type LockConsoleOptions } from 'nestjs-redis-lock/co
 import { adapters, httpApplication } from '../transports/http-servers.js';
 
 export type Headers = Record<string, string>;
-export interface Reply {
+interface Reply {
   readonly status: number;
   readonly headers: globalThis.Headers;
   readonly text: string;

@@ -3,7 +3,7 @@ import type { Hold } from '../../../lib/core/hold.js';
 import type { Process } from './process.js';
 
 /** A lock that a process holds, and what it requested. */
-export interface Lasting {
+interface Lasting {
   readonly hold: Hold;
   readonly process: Process;
   readonly renew: boolean;
