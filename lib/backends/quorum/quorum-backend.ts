@@ -20,7 +20,7 @@ import type { LockLog } from '../../core/lock-log.js';
 import { LockConfigurationError } from '../../errors/lock-errors.js';
 import { QuorumClaim } from './quorum-claim.js';
 import { assertQuorumSize, majorityOf, type QuorumRules } from './quorum-rules.js';
-import { askAll, notStarted, releaseOutcome } from './quorum-replies.js';
+import { allReplies, notStarted, releaseOutcome } from './quorum-replies.js';
 import { quorumLines, quorumRefusals } from './quorum.messages.js';
 import { QuorumNode } from './quorum-node.js';
 import { QuorumViews } from './quorum-views.js';
@@ -100,7 +100,7 @@ export class QuorumBackend implements LockBackend {
     this.clientId = clientId;
     this.events = events;
     const { nodes, majority } = this.rules;
-    const { given, errors } = await askAll(nodes, (node) => node.start(clientId, events));
+    const { given, errors } = await allReplies(nodes, (node) => node.start(clientId, events));
     const refused = errors.find((error) => error instanceof LockConfigurationError);
     if (refused) throw refused;
     for (const node of nodes) {

@@ -30,11 +30,11 @@ interface Replies<T> {
   readonly errors: ReadonlyArray<Error | undefined>;
 }
 
-export async function askAll<T>(
+export async function allReplies<T>(
   nodes: readonly QuorumNode[],
-  ask: (node: QuorumNode) => Promise<T>,
+  request: (node: QuorumNode) => Promise<T>,
 ): Promise<Replies<T>> {
-  const replies = await Promise.allSettled(nodes.map(ask));
+  const replies = await Promise.allSettled(nodes.map(request));
   return {
     given: replies.flatMap((reply, position) =>
       reply.status === 'fulfilled' ? [[nodes[position]!, reply.value] as const] : [],
@@ -62,9 +62,9 @@ export async function repliesOf<T>(
   name: string | undefined,
   nodes: readonly QuorumNode[],
   majority: number,
-  ask: (node: QuorumNode) => Promise<T>,
+  request: (node: QuorumNode) => Promise<T>,
 ): Promise<Replies<T>['given']> {
-  const { given, errors } = await askAll(nodes, ask);
+  const { given, errors } = await allReplies(nodes, request);
   const refused = errors.find((error) => error && !(error instanceof LockUnavailableError));
   if (refused) throw refused;
   if (given.length >= majority) return given;

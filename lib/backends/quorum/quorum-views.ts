@@ -8,7 +8,7 @@ import type {
 } from '../../core/lock-backend.js';
 import { quorumClaimId } from './node-claim-id.js';
 import { reachedBy } from './quorum-rules.js';
-import { askAll, repliesOf } from './quorum-replies.js';
+import { allReplies, repliesOf } from './quorum-replies.js';
 import type { QuorumNode } from './quorum-node.js';
 
 /** A holder as one node reports it. */
@@ -89,8 +89,8 @@ export class QuorumViews {
     return { total, reports: [...newest.values()].slice(0, most) };
   }
 
-  private async reached<T>(ask: (node: QuorumNode) => Promise<T>): Promise<T[]> {
-    const { given, errors } = await askAll(this.nodes, ask);
+  private async reached<T>(request: (node: QuorumNode) => Promise<T>): Promise<T[]> {
+    const { given, errors } = await allReplies(this.nodes, request);
     if (given.length === 0) throw errors[0]!;
     return given.map(([, reply]) => reply);
   }
