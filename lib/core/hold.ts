@@ -6,6 +6,7 @@ import { callerOf } from '../errors/describe.js';
 import type { ClaimRef, LockDemand, ReleaseReply, RenewReply, RenewRequest } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { type losses, lostError } from './refusals.js';
+import { makeExact } from './on-abort.js';
 import { inRoot } from './root-context.js';
 import type { Renewable, WorkerLease } from './watchdog.js';
 
@@ -321,25 +322,4 @@ export class Hold implements Renewable {
     claim.longestLease = Math.max(claim.longestLease, lease);
     return { name, id: claim.id, fencingToken, lease, reserve };
   }
-}
-
-/**
- * Makes the signal read the clock each time it is read: after a blocked event loop it must say 'aborted' before the timer, and with it the
- * event, can run.
- * @param look aborts it when it is time
- */
-export function makeExact(signal: AbortSignal, look: () => void): void {
-  const inherited = Object.getOwnPropertyDescriptors(AbortSignal.prototype);
-  const exact = (get: () => unknown): PropertyDescriptor => ({
-    configurable: true,
-    get: () => {
-      look();
-      return get.call(signal);
-    },
-  });
-  Object.defineProperties(signal, {
-    aborted: exact(inherited.aborted.get!),
-    reason: exact(inherited.reason.get!),
-    throwIfAborted: exact(() => inherited.throwIfAborted.value),
-  });
 }

@@ -1,8 +1,9 @@
 import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { Duration } from './duration.js';
-import { type Hold, makeExact } from './hold.js';
+import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
 import { LockHandle, attached, leaseOf } from './lock-handle.js';
+import { makeExact } from './on-abort.js';
 import type { LockLostError } from '../errors/lock-errors.js';
 
 /** What a lock of several names needs from its client. */

@@ -49,3 +49,24 @@ function aborted(this: AbortSignal): void {
   watched.delete(this);
   inRoot(() => calls?.forEach((call) => call()));
 }
+
+/**
+ * Makes the signal read the clock each time it is read: after a blocked event loop it must say 'aborted' before the timer, and with it the
+ * event, can run.
+ * @param look aborts it when it is time
+ */
+export function makeExact(signal: AbortSignal, look: () => void): void {
+  const inherited = Object.getOwnPropertyDescriptors(AbortSignal.prototype);
+  const exact = (get: () => unknown): PropertyDescriptor => ({
+    configurable: true,
+    get: () => {
+      look();
+      return get.call(signal);
+    },
+  });
+  Object.defineProperties(signal, {
+    aborted: exact(inherited.aborted.get!),
+    reason: exact(inherited.reason.get!),
+    throwIfAborted: exact(() => inherited.throwIfAborted.value),
+  });
+}

@@ -1,4 +1,4 @@
-import { makeExact } from '../core/hold.js';
+import { makeExact } from '../core/on-abort.js';
 import { runInFlow } from '../core/lock-flow.js';
 import type { LockHandle } from '../core/lock-handle.js';
 import type { LockScope } from '../core/lock.js';

@@ -104,12 +104,13 @@ export class Run implements World {
     if (unanswered > 0) this.broken.push(`${unanswered} calls were never answered`);
     for (const { client } of live) {
       const { queues, strictQueues, waiting, renewal } = client as unknown as {
-        queues: { size: number };
-        strictQueues: { size: number };
+        queues: { values(): readonly unknown[] };
+        strictQueues: { values(): readonly unknown[] };
         waiting: number;
         renewal: { holds: { size: number } };
       };
-      const left = { queues: queues.size, strictQueues: strictQueues.size, waiting, holds: renewal.holds.size };
+      const open = [...queues.values(), ...strictQueues.values()].length;
+      const left = { queues: open, waiting, holds: renewal.holds.size };
       if (Object.values(left).some((size) => size > 0)) this.broken.push(`left in a client: ${JSON.stringify(left)}`);
     }
     // Locks that could not be released expire; and an acquire that arrives when its lock is held elsewhere takes a place in the queue,
