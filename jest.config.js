@@ -16,7 +16,7 @@ const room = (/** @type {string} */ name, { redis = false, setup = 'global-setup
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^nestjs-redis-lock$': '<rootDir>/lib/index.ts',
     '^nestjs-redis-lock/testing$': '<rootDir>/lib/testing/index.ts',
-    '^nestjs-redis-lock/backend$': '<rootDir>/lib/backend.ts',
+    '^nestjs-redis-lock/backend$': '<rootDir>/lib/connection/backend.ts',
     '^nestjs-redis-lock-conformance$': '<rootDir>/conformance/index.ts',
     '^nestjs-redis-lock/client$': '<rootDir>/lib/client/index.ts',
     '^nestjs-redis-lock/console$': '<rootDir>/lib/console/index.ts',

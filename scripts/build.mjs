@@ -17,7 +17,7 @@ import { root, runNode, tool } from './run.mjs';
 export const ENTRIES = {
   index: 'lib/index',
   testing: 'lib/testing/index',
-  backend: 'lib/backend',
+  backend: 'lib/connection/backend',
   console: 'lib/console/index',
   otel: 'lib/telemetry/otel/index',
   client: 'lib/client/index',

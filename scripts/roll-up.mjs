@@ -12,7 +12,7 @@ import { root } from './run.mjs';
  */
 const SHARED = {
   library: [
-    ...['lib/backend', 'lib/connection/index', 'lib/connection/locks', 'lib/connection/lock.connection'],
+    ...['lib/connection/backend', 'lib/connection/index', 'lib/connection/locks', 'lib/connection/lock.connection'],
     ...['lib/connection/create-backend', 'lib/connection/resolve-connection', 'lib/core/lock-log'],
   ],
   nest: ['lib/index'],

@@ -13,7 +13,7 @@ import {
 } from '../connection/resolve-connection.js';
 import { LockClient } from '../core/lock-client.js';
 import { guarded, type LockLog } from '../core/lock-log.js';
-import { readOptions } from '../core/options.js';
+import { readOptions } from '../errors/read-options.js';
 import type { StartRenewalWorker } from '../core/renewal-worker.js';
 
 /** The options of `createLockClient`: those of `RedisLockModule.forRoot` that do not concern a Nest application, and the log. */

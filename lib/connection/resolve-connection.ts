@@ -16,15 +16,8 @@ import { defaults as library, least } from '../core/defaults.js';
 import { parseDuration } from '../core/duration.js';
 import type { LockBackend } from '../core/lock-backend.js';
 import { hasUnset } from '../core/lock-key.js';
-import {
-  defaultNames,
-  type LockDefaults,
-  type ResolvedLockOptions,
-  oneOf,
-  readOptions,
-  resolveDefaults,
-  wholeNumber,
-} from '../core/options.js';
+import { defaultNames, type LockDefaults, type ResolvedLockOptions, resolveDefaults } from '../core/options.js';
+import { oneOf, readOptions, wholeNumber } from '../errors/read-options.js';
 import { optionRefusals as refusals } from './connection.messages.js';
 import { defaultConnection } from './connection.options.js';
 

@@ -5,7 +5,7 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
-import { readOptions } from '../core/options.js';
+import { readOptions } from '../errors/read-options.js';
 import { consoleRefusals as refusals } from './console.messages.js';
 
 /** Guards of the application: classes, whose dependencies Nest injects, or instances. Or 'none', written out. */

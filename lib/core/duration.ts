@@ -1,6 +1,6 @@
 import { longestTimer } from './clock.js';
 import ms, { type StringValue } from 'ms';
-import { inputRefusals } from './refusals.js';
+import { inputRefusals } from '../errors/input.messages.js';
 
 /**
  * Milliseconds, or a string of the package `ms`: `500`, `'500ms'`, `'30s'`, `'2 minutes'`. The compiler checks what stands in the code. The

@@ -9,7 +9,15 @@ import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock, LockScope } from './lock.js';
 import type { ClaimRef, LockBackend, PushedGrant, ReleaseReply } from './lock-backend.js';
 import type { CallOptions, ResolvedLockOptions } from './options.js';
-import { type FlowNode, assertCovers, findHandle, findLock, flowAround, scopeOf } from './lock-flow.js';
+import {
+  type FlowNode,
+  assertCovers,
+  findHandle,
+  findLock,
+  flowAround,
+  runInFlow,
+  runInFlowOfAll,
+} from './lock-flow.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
 import { type LockKey, namesOf, assertLockName } from './lock-key.js';
 import type { LockLog } from './lock-log.js';
@@ -351,4 +359,25 @@ export class LockClient
     await this.worker.close();
     await this.backend.close();
   }
+}
+
+/** A lock for one piece of work. */
+function scopeOf(lock: LockHandle | MultiLock, { onLost }: ResolvedLockOptions): LockScope {
+  return {
+    lock,
+    run: (fn) =>
+      'parts' in lock
+        ? runInFlowOfAll(lock, lock.parts, lock.parts.reduce(observed, fn))
+        : runInFlow(lock, observed(fn, lock)),
+    leave: async (outcome) => {
+      await lock.release();
+      if (outcome === 'worked' && lock.lost && onLost === 'throw') throw lock.lost;
+    },
+  };
+}
+
+/** The work as a subscriber wants to run it. A re-entry is inside that already. */
+function observed<T>(work: () => T, lock: LockHandle): () => T {
+  const run = lock.depth === 1 ? LockHandle.holdOf(lock).context?.run : undefined;
+  return run ? () => run(work) : work;
 }

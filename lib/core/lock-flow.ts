@@ -3,9 +3,8 @@ import type { LockDemand } from './lock-backend.js';
 import type { ResolvedLockOptions } from './options.js';
 import { refusals } from './refusals.js';
 import { AsyncLocalStorage } from '../diagnostics/platform.js';
-import type { Lock, LockScope } from './lock.js';
-import { LockHandle } from './lock-handle.js';
-import type { MultiLock } from './multi-lock.js';
+import type { Lock } from './lock.js';
+import type { LockHandle } from './lock-handle.js';
 
 /**
  * A flow is everything that runs inside a hold, directly or through awaits. It is a chain of the holds around the running code, innermost
@@ -26,7 +25,7 @@ export function runInFlow<T>(handle: LockHandle, fn: () => T): T {
 }
 
 /** Runs `fn` inside the holds of all names (`parts`) of a lock: it may re-enter each of them, or several together. */
-function runInFlowOfAll<T>(whole: Lock, parts: readonly LockHandle[], fn: () => T): T {
+export function runInFlowOfAll<T>(whole: Lock, parts: readonly LockHandle[], fn: () => T): T {
   let node = flow.getStore();
   for (const handle of parts) node = { handle, whole, outer: node };
   return flow.run(node, fn);
@@ -81,25 +80,4 @@ export function assertCovers(name: string, held: LockDemand, asked: ResolvedLock
     throw refusals.kindMismatch(name, kind, held.kind, callerOf(method, label));
   if (held.kind === 'shared' && kind === 'exclusive') throw refusals.upgrade(name, callerOf(method, label));
   if (held.permits < permits) throw refusals.morePermits(name, held.permits, permits, callerOf(method, label));
-}
-
-/** A lock for one piece of work. */
-export function scopeOf(lock: LockHandle | MultiLock, { onLost }: ResolvedLockOptions): LockScope {
-  return {
-    lock,
-    run: (fn) =>
-      'parts' in lock
-        ? runInFlowOfAll(lock, lock.parts, lock.parts.reduce(observed, fn))
-        : runInFlow(lock, observed(fn, lock)),
-    leave: async (outcome) => {
-      await lock.release();
-      if (outcome === 'worked' && lock.lost && onLost === 'throw') throw lock.lost;
-    },
-  };
-}
-
-/** The work as a subscriber wants to run it. A re-entry is inside that already. */
-function observed<T>(work: () => T, lock: LockHandle): () => T {
-  const run = lock.depth === 1 ? LockHandle.holdOf(lock).context?.run : undefined;
-  return run ? () => run(work) : work;
 }

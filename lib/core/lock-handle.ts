@@ -5,7 +5,8 @@ import { type Lock, pictureOf } from './lock.js';
 import { least } from './defaults.js';
 import { fromCaller } from '../errors/caller-stack.js';
 import type { LockLostError } from '../errors/lock-errors.js';
-import { inputRefusals, lostError } from './refusals.js';
+import { lostError } from './refusals.js';
+import { inputRefusals } from '../errors/input.messages.js';
 
 /** What a handle needs from its client. */
 export interface HandleHost {

@@ -1,5 +1,5 @@
 import { byteLength } from '../diagnostics/platform.js';
-import { inputRefusals } from './refusals.js';
+import { inputRefusals } from '../errors/input.messages.js';
 
 /** What to lock: a name such as `product:42` (a non-empty string of at most 1 KB), or several names: all of them or none. */
 export type LockKey = string | readonly string[];

@@ -1,5 +1,5 @@
 import { type LockKey, assertLockKey, mostNamesOfLock } from '../core/lock-key.js';
-import { inputRefusals } from '../core/refusals.js';
+import { inputRefusals } from '../errors/input.messages.js';
 import { LockConfigurationError } from '../errors/lock-errors.js';
 import { keyRefusals as refusals } from './key.messages.js';
 import { compileTemplate } from './key-template.compiler.js';

@@ -12,7 +12,7 @@ import {
 } from '../core/lock-info.js';
 import { assertLockName } from '../core/lock-key.js';
 import { labelOf } from '../diagnostics/name-kind.js';
-import { readOptions, shortText, wholeNumber } from '../core/options.js';
+import { readOptions, shortText, wholeNumber } from '../errors/read-options.js';
 import { operatorLines, viewRefusals as refusals } from './operators.messages.js';
 
 /** Most waiters in one reply. */

@@ -1,7 +1,7 @@
 import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { kindOf, suggestion } from '../../errors/describe.js';
 import { longestDuration } from '../../core/duration.js';
-import { isPlain } from '../../core/options.js';
+import { isPlain } from '../../errors/read-options.js';
 import { redisRefusals as refusals } from './redis.messages.js';
 
 /** Where Redis is: a URL, ioredis options, or a client whose options are copied (it is never used or closed itself). */

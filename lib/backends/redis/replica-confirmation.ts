@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from '../../core/duration.js';
-import { readOptions } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import { inRoot } from '../../core/root-context.js';
 import type { CommandConnection } from './command-connection.js';
 import type { LockLog } from '../../core/lock-log.js';

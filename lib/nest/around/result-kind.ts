@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { oneOf } from '../../core/options.js';
+import { oneOf } from '../../errors/read-options.js';
 import type { MethodForm } from '../../key/method-shape.reader.js';
 import { kindRefusals as refusals } from './around.messages.js';
 

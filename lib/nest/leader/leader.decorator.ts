@@ -3,7 +3,7 @@ import { defaultConnection } from '../../connection/connection.options.js';
 import { assertLockKey, assertLockName } from '../../core/lock-key.js';
 import { type Duration, parseDuration } from '../../core/duration.js';
 import { least } from '../../core/defaults.js';
-import { readOptions } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import { located } from '../../errors/configuration.js';
 import { readMethodShape } from '../../key/method-shape.reader.js';
 import { connectionOfInstance, declareSlot } from '../method/connection-slot.js';

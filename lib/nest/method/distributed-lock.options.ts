@@ -5,9 +5,9 @@ import {
   type LockTerms,
   lockDefaults,
   lockOptionNames,
-  readOptions,
   resolveOptions,
 } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import type { ContendedCall } from '../around/contended-call.js';
 import type { SignalOfArguments } from './locked-method.js';
 import type { ResultKind } from '../around/result-kind.js';

@@ -10,7 +10,7 @@ import {
 import { APP_FILTER, APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { LockClient } from '../../core/lock-client.js';
 import { guarded } from '../../core/lock-log.js';
-import { readOptions } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import type { StartRenewalWorker } from '../../core/renewal-worker.js';
 import { FindingLog } from '../doctor/finding-log.js';
 import { LockDoctor } from '../doctor/lock.doctor.js';

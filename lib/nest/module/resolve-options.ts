@@ -6,7 +6,7 @@ import {
 } from '../../connection/resolve-connection.js';
 import { defaults as library } from '../../core/defaults.js';
 import { findingCodes } from '../../diagnostics/lock-finding.js';
-import { oneOf, readOptions } from '../../core/options.js';
+import { oneOf, readOptions } from '../../errors/read-options.js';
 import type { IgnoredFindings } from '../doctor/finding-log.js';
 import { moduleRefusals as refusals } from './module.messages.js';
 import type { RedisLockModuleOptions } from './redis-lock.options.js';

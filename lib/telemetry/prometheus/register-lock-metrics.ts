@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry, type RegistryContentType, register } from 'prom-client';
-import { readOptions } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import { located } from '../../errors/configuration.js';
 import { type LockGauge, type LockInstrument, instruments } from '../metrics/instruments.js';
 import type { LabelSet, LockAttributes, LockLabelOptions } from '../metrics/lock-labels.js';

@@ -6,7 +6,7 @@ import type { LockConnection } from '../../connection/lock.connection.js';
 import { defaultConnection } from '../../connection/connection.options.js';
 import { connectionToken } from '../../connection/redis-lock.tokens.js';
 import { Hidden } from '../../errors/describe.js';
-import { readOptions } from '../../core/options.js';
+import { readOptions } from '../../errors/read-options.js';
 import { located } from '../../errors/configuration.js';
 import { terminusRefusals } from './terminus.messages.js';
 

@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { exclusive } from '../../../lib/core/lock-backend.js';
-import {
-  type LockOptions,
-  lockDefaults,
-  readOptions,
-  resolveDefaults,
-  resolveOptions,
-} from '../../../lib/core/options.js';
+import { type LockOptions, lockDefaults, resolveDefaults, resolveOptions } from '../../../lib/core/options.js';
+import { readOptions } from '../../../lib/errors/read-options.js';
 
 const resolve = (options: unknown) => resolveOptions(options as LockOptions, lockDefaults);
 const refusal = (start: string, about = '') =>

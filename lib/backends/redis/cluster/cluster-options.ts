@@ -1,5 +1,5 @@
 import { type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { readOptions } from '../../../core/options.js';
+import { readOptions } from '../../../errors/read-options.js';
 import { assertClusterOptions, assertNode, isCluster, readUrl, refuseStranger } from '../given-connection.js';
 import { redisRefusals } from '../redis.messages.js';
 
