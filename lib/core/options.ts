@@ -162,7 +162,7 @@ export interface ResolvedLockOptions extends LockDemand {
   readonly templates?: readonly string[];
   /** True for a lock that its caller has to release (`acquire`): the handle may be forgotten. */
   readonly isByHand?: boolean | undefined;
-  /** Where that caller is in the code, where nested locks are watched. */
+  /** Where its caller is in the code, where nested locks are watched. */
   readonly site?: { readonly where: string };
 }
 

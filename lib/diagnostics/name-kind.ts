@@ -56,9 +56,14 @@ const formOf = (name: string): NameForm | undefined => common.find(({ pattern })
 export const labelOf = (name: string, templates?: readonly string[]): string =>
   templateOf(name, templates) ?? formOf(name)?.label ?? anyName;
 
-/** Which of the templates of a decorator made the name. */
-export const templateOf = (name: string, templates: readonly string[] = []): string | undefined =>
-  templates.length === 1 ? templates[0] : templates.find((template) => forms.get(template)?.pattern.test(name));
+/** Which of the templates of a decorator made the name: of several that fit, the one with the most fixed text. */
+export function templateOf(name: string, templates: readonly string[] = []): string | undefined {
+  if (templates.length < 2) return templates[0];
+  const fitting = templates
+    .flatMap((template) => forms.get(template) ?? [])
+    .filter(({ pattern }) => pattern.test(name));
+  return fitting.sort((a, b) => b.fixed - a.fixed)[0]?.label;
+}
 
 /** Elections are few, and their alerts need their names. One that `lockName` made with values has the label of other locks. */
 export const electionLabelOf = (name: string): string =>

@@ -86,11 +86,11 @@ class OrderWatch implements NestingWatch {
   }
 }
 
-/** Undefined for a lock of no code of the application: an election, a health check. */
+/** Undefined for a lock without a site: of no code of the application (an election, a health check), or of a connection that is not watched. */
 function watched(
   connection: string,
   name: string,
-  { renew, lease, templates, method, site = method === undefined ? undefined : { where: method } }: ResolvedLockOptions,
+  { renew, lease, templates, site }: ResolvedLockOptions,
 ): WatchedLock | undefined {
   if (!site) return undefined;
   const template = templateOf(name, templates);

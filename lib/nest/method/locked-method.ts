@@ -204,7 +204,8 @@ export class LockedMethod {
       const { options, where } = this.settings;
       const resolved = resolveOptions(options, connection.defaults);
       const own = { method: where, callerSuffix: callerSuffix(where, resolved.label), templates: this.templates };
-      this.resolved = { connection, options: { ...resolved, ...own } };
+      const site = connection.watchesNesting && { site: { where } };
+      this.resolved = { connection, options: { ...resolved, ...own, ...site } };
     }
     return this.resolved.options;
   }

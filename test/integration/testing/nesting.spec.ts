@@ -16,6 +16,12 @@ class Billing {
   async book(inside?: () => Promise<unknown>) {
     await inside?.();
   }
+  @DistributedLock({ key: ['year:#{year}', 'year:all'] })
+  async close(year: number, inside: () => Promise<unknown>) {
+    return [year, await inside()];
+  }
+  @DistributedLock('year:all')
+  async closeAll() {}
 }
 
 @Injectable()
@@ -37,17 +43,21 @@ class Orders {
     await inside();
     return id;
   }
+  @DistributedLock({ key: 'crate:#{id}', lease: '5s', connection: 'archive' })
+  async store(id: number, inside: () => Promise<unknown>) {
+    return [id, await inside()];
+  }
   async move(from: number, to: number) {
     await this.locks.using(lockName`account:${from}`, () => this.locks.using(lockName`account:${to}`, () => undefined));
   }
 }
 
-async function start(options: RedisLockTestingOptions = {}) {
+async function start(options: RedisLockTestingOptions = {}, archive = options) {
   const log = new KeptLog();
   const module = await Test.createTestingModule({
     imports: [
       RedisLockTestingModule.forRoot(options),
-      RedisLockTestingModule.forRoot({ ...options, name: 'archive', bed: new LockTestBed() }),
+      RedisLockTestingModule.forRoot({ ...archive, name: 'archive', bed: new LockTestBed() }),
     ],
     providers: [Orders, Billing],
   })
@@ -121,6 +131,26 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
+  it('are reported when the name of one template also fits another one of the method', async () => {
+    const { app, orders, billing, findings } = await start();
+    await using _app = app;
+    await billing.close(2026, () => orders.place(1));
+    await orders.locks.using('order:2', () => billing.closeAll());
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([
+      expect.stringMatching(/'year:all' \(Billing\.closeAll\) inside 'order:\*'.*inside 'year:all' \(Billing\.close\)/),
+    ]);
+  });
+
+  it('are reported for one name on two connections', async () => {
+    const { app, orders, findings } = await start();
+    await using _app = app;
+    const { archive, locks } = orders;
+    await archive.using('shelf', () => locks.using('shelf', async () => undefined));
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
+    await locks.using('shelf', () => archive.using('shelf', async () => undefined));
+    expect(findings('LOCK_DOCTOR_ORDER')).toHaveLength(1);
+  });
+
   it('are no inversion for a re-entry, a single try, or a request after the first lock was released', async () => {
     const { app, orders, billing, findings } = await start();
     await using _app = app;
@@ -133,6 +163,8 @@ describe('locks inside each other, in development', () => {
     await billing.book(() => orders.peek(5));
     await orders.peek(6);
     await billing.book();
+    await orders.locks.using(['pin', 'pot'], { wait: 0 }, async () => undefined);
+    await orders.locks.using('pot', () => orders.locks.using('pin', async () => undefined));
     expect(findings('LOCK_DOCTOR_ORDER')).toEqual([]);
   });
 
@@ -141,9 +173,20 @@ describe('locks inside each other, in development', () => {
     await using _app = app;
     for (const id of [1, 2]) await orders.send(id, () => billing.book());
     await orders.send(3, () => orders.locks.using('x', { wait: '1s' }, async () => undefined));
+    await orders.locks.using('renewed', { lease: '5s', renew: true }, () => billing.book());
     expect(findings('LOCK_DOCTOR_LEASE')).toEqual([
       expect.stringMatching(/'parcel:#\{id\}' \(Orders\.send\).*5000 ms.*'ledger' \(Billing\.book\).*20000 ms/),
     ]);
+  });
+
+  it('are not reported for an outer one on a connection with checkNesting: false', async () => {
+    const leases = async (archive: RedisLockTestingOptions) => {
+      const { app, orders, billing, findings } = await start({}, archive);
+      await using _app = app;
+      await orders.store(1, () => billing.book());
+      return findings('LOCK_DOCTOR_LEASE').length;
+    };
+    expect([await leases({}), await leases({ checkNesting: false })]).toEqual([1, 0]);
   });
 
   it('are reported once for each pair of call sites, under any names', async () => {
