@@ -4,13 +4,6 @@ import type { LockLog } from './lock-log.js';
 import { handleLines, holdsNamed } from './refusals.js';
 import { inRoot } from './root-context.js';
 
-/** What it needs from its client. */
-export interface ForgottenHandlesHost {
-  readonly log: LockLog;
-  /** The hold is not renewed any more. */
-  rescheduled(hold: Hold): void;
-}
-
 /**
  * Finds handles of `acquire` that were collected although they hold: their lock would be renewed for as long as the process runs. A
  * warning says so once, and the lock ends with its lease.
@@ -22,7 +15,11 @@ export class ForgottenHandles {
   private readonly registry = new FinalizationRegistry<Hold>((hold) => this.collected(hold));
   private found: Hold[] = [];
 
-  constructor(private readonly host: ForgottenHandlesHost) {}
+  /** @param rescheduled learns of a hold that is not renewed any more */
+  constructor(
+    private readonly log: LockLog,
+    private readonly rescheduled: (hold: Hold) => void,
+  ) {}
 
   /** The hold is renewed: it has lasted for a third of its lease. */
   watch(hold: Hold): void {
@@ -40,7 +37,7 @@ export class ForgottenHandles {
   private collected(hold: Hold): void {
     if (hold.lost || !hold.isUsed) return;
     hold.forget();
-    this.host.rescheduled(hold);
+    this.rescheduled(hold);
     // Those that are collected together are one line.
     if (this.found.push(hold) === 1) inRoot(() => setImmediate(() => this.tell()));
   }
@@ -49,6 +46,6 @@ export class ForgottenHandles {
     const { found } = this;
     this.found = [];
     const named = found.map(({ name, caller, options: { site } }) => ({ name, caller: site?.where ?? caller }));
-    this.host.log.warn(handleLines.forgotten(holdsNamed(named)));
+    this.log.warn(handleLines.forgotten(holdsNamed(named)));
   }
 }

@@ -3,7 +3,7 @@ import { Claim, type ClaimHost } from './claim.js';
 import { newClaimId, newClientId } from './claim-id.js';
 import { type Clock, systemClock } from './clock.js';
 import type { DueHeap } from './due-heap.js';
-import { ForgottenHandles, type ForgottenHandlesHost } from './forgotten-handles.js';
+import { ForgottenHandles } from './forgotten-handles.js';
 import type { Hold } from './hold.js';
 import { LocalQueue, type LocalQueueHost } from './local-queue.js';
 import type { Lock, LockScope } from './lock.js';
@@ -47,9 +47,7 @@ interface LockClientSettings {
 }
 
 /** One connection to a backend: all acquisitions of a process go through it. The facade of the core. */
-export class LockClient
-  implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost, ForgottenHandlesHost
-{
+export class LockClient implements ClaimHost, LocalQueueHost, HandleHost, MultiAcquisitionHost, TransferHost {
   readonly defaults: ResolvedLockOptions;
   /** All its claims begin with it. It gives access to them: no log may show it. */
   readonly id = newClientId();
@@ -81,7 +79,7 @@ export class LockClient
     this.releases = new Releases(backend, clock, log);
     this.observation = new Observation(settings.connection ?? 'default', clock, backend);
     this.worker = new OptionalWorker(settings.startWorker, this.observation);
-    this.handles = new ForgottenHandles(this);
+    this.handles = new ForgottenHandles(log, (hold) => this.rescheduled(hold));
     this.renewal = new Renewal(backend, clock, this.observation, this.worker, this.handles);
   }
 

@@ -2,12 +2,12 @@ import type { CallOptions } from './options.js';
 import type { Clock } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockError } from '../errors/lock-errors.js';
-import { LockHandle } from './lock-handle.js';
-import { MultiLock, giveBack, type MultiLockHost } from './multi-lock.js';
+import { type HandleHost, LockHandle } from './lock-handle.js';
+import { MultiLock, giveBack } from './multi-lock.js';
 import { withFirstOf } from './on-abort.js';
 
 /** What it needs from its client. */
-export interface MultiAcquisitionHost extends MultiLockHost {
+export interface MultiAcquisitionHost extends HandleHost {
   readonly clock: Clock;
   /** Takes one name, or re-enters it when the running flow holds it. */
   acquire(name: string, options: CallOptions): Promise<LockHandle>;

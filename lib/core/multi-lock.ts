@@ -2,27 +2,21 @@ import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { Duration } from './duration.js';
 import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
-import { LockHandle, attached, leaseOf } from './lock-handle.js';
+import { type HandleHost, LockHandle, attached, leaseOf } from './lock-handle.js';
 import { makeExact } from './on-abort.js';
 import type { LockLostError } from '../errors/lock-errors.js';
-
-/** What a lock of several names needs from its client. */
-export interface MultiLockHost {
-  renew(holds: readonly Hold[], lease?: number): Promise<void>;
-  export(handles: readonly LockHandle[], lease?: number): Promise<string>;
-}
 
 /** Several names that were taken together: held while each of them is, released together. */
 export class MultiLock implements Lock {
   readonly keys: readonly string[];
-  readonly #host: MultiLockHost;
+  readonly #host: HandleHost;
   #allSignals: AbortSignal | undefined;
   #released: Promise<void> | undefined;
 
   /** @param parts one for each name, in the order of the names */
   constructor(
     readonly parts: readonly LockHandle[],
-    host: MultiLockHost,
+    host: HandleHost,
   ) {
     this.#host = host;
     this.keys = parts.map(({ key }) => key);

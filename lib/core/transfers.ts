@@ -7,14 +7,14 @@ import { type Clock, pauseFor } from './clock.js';
 import { Hold, type HeldClaim, type HoldOwner } from './hold.js';
 import type { AdoptReply, LockBackend, LockDemand, ReleaseReply } from './lock-backend.js';
 import { type HandleHost, LockHandle } from './lock-handle.js';
-import { MultiLock, type MultiLockHost, giveBack } from './multi-lock.js';
+import { MultiLock, giveBack } from './multi-lock.js';
 import type { Observation } from './observation.js';
 import type { Releases } from './releases.js';
 import { type TicketContent, type TicketHold, writeTicket } from './ticket.js';
 import { ticketLosses, transferRefusals as refusals } from './transfers.messages.js';
 
 /** What it needs from its client. */
-export interface TransferHost extends HandleHost, MultiLockHost {
+export interface TransferHost extends HandleHost {
   readonly observation: Observation;
   readonly clock: Clock;
   readonly backend: LockBackend;
