@@ -9,6 +9,7 @@ import { report } from './report/table.js';
 import { fleetConsole } from './scenarios/console.js';
 import { crash } from './scenarios/crash.js';
 import { decorated } from './scenarios/decorated.js';
+import { fleet } from './scenarios/fleet.js';
 import { hotName } from './scenarios/hot-name.js';
 import { hotProcesses } from './scenarios/hot-processes.js';
 import { imports } from './scenarios/imports.js';
@@ -24,6 +25,7 @@ import { placement } from './stage/cores.js';
 import { BenchRedis } from './stage/redis.js';
 
 const scenarios: readonly Scenario[] = [
+  fleet,
   uncontended,
   hotName,
   hotProcesses,

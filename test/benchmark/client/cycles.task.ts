@@ -8,6 +8,8 @@ interface CyclesSettings {
   readonly time?: number;
   /** …or how many cycles in all. */
   readonly cycles?: number;
+  /** What its names begin with, where other processes go round, too. */
+  readonly names?: string;
 }
 
 export interface CyclesResult {
@@ -24,7 +26,12 @@ let count = 0;
 
 /** Acquire and release, a new name every time. */
 export async function cycles(lockable: Lockable, settings: CyclesSettings): Promise<CyclesResult> {
-  const { flows, time = Number.POSITIVE_INFINITY, cycles: wanted = Number.POSITIVE_INFINITY } = settings;
+  const {
+    flows,
+    time = Number.POSITIVE_INFINITY,
+    cycles: wanted = Number.POSITIVE_INFINITY,
+    names = 'bench',
+  } = settings;
   const times = new Samples();
   let begun = 0;
   const cpu = process.cpuUsage();
@@ -32,7 +39,7 @@ export async function cycles(lockable: Lockable, settings: CyclesSettings): Prom
   const flow = async () => {
     let from = performance.now();
     while (from - start < time && begun++ < wanted) {
-      await lockable.run(`bench:${count++}`, nothing);
+      await lockable.run(`${names}:${count++}`, nothing);
       const to = performance.now();
       times.add(to - from);
       from = to;

@@ -44,7 +44,7 @@ async function play(stage: Stage): Promise<void> {
   await withClients(stage, distributed, redis.url, { lease }, async (waiters) => {
     for (let round = 0; round < Math.max(2, Math.round(4 * scale)); round++) {
       const holders = new Map<Driver, Client>();
-      for (const driver of distributed) holders.set(driver, await Client.start(driver, redis.url, lease));
+      for (const driver of distributed) holders.set(driver, await Client.start(driver, redis.url, { lease }));
       await Promise.all(
         distributed.map(async (driver, index) => {
           await sleep(index * 70);

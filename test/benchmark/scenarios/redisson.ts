@@ -30,7 +30,7 @@ interface Side {
 }
 
 async function inNode(driver: Driver, url: string): Promise<Side> {
-  const client = await Client.start(driver, url, lease);
+  const client = await Client.start(driver, url, { lease });
   return {
     take: (name) => client.do('ask', { name }),
     giveBack: () => client.do('giveBack', undefined),

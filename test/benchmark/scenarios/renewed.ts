@@ -13,7 +13,7 @@ const lease = 10_000;
 /** One driver after the other, and once: it takes two leases and more, and what is counted does not scatter. */
 async function play({ redis, results, tell }: Stage): Promise<void> {
   for (const driver of uncontended.filter(({ renews }) => renews)) {
-    const client = await Client.start(driver, redis.url, lease);
+    const client = await Client.start(driver, redis.url, { lease });
     try {
       const heap = await client.do('hold', { count });
       // Warm, as everywhere: each library has renewed once.

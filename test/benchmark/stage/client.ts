@@ -30,7 +30,12 @@ export class Client {
     });
   }
 
-  static async start(driver: Driver, url: string, lease = 10_000): Promise<Client> {
+  /** @param options `anyCore`: beside Redis, too, as the scheduler has it */
+  static async start(
+    driver: Driver,
+    url: string,
+    { lease = 10_000, anyCore = false }: { lease?: number | undefined; anyCore?: boolean } = {},
+  ): Promise<Client> {
     const client = new Client(
       fork(join(import.meta.dirname, '..', 'client', 'main.js'), {
         execArgv: ['--expose-gc', '--no-warnings'],
@@ -41,7 +46,7 @@ export class Client {
     const task: OpenTask = { driver: driver.name, home: driver.home, url, lease };
     await client.send('open', task);
     // Only now: loading may take what it finds.
-    onClientCore(client.child.pid!);
+    if (!anyCore) onClientCore(client.child.pid!);
     return client;
   }
 

@@ -33,7 +33,7 @@ export async function withClients<T>(
       const started: Client[] = [];
       clients.set(driver, started);
       await Promise.all(
-        Array.from({ length: processes }, async () => started.push(await Client.start(driver, url, lease))),
+        Array.from({ length: processes }, async () => started.push(await Client.start(driver, url, { lease }))),
       );
       await warm(started, stage);
     }
