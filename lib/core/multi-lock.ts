@@ -1,6 +1,5 @@
 import { type Inspect, inspectCustom } from '../errors/describe.js';
 import type { Duration } from './duration.js';
-import type { Hold } from './hold.js';
 import { type Lock, pictureOf } from './lock.js';
 import { type HandleHost, LockHandle, attached, leaseOf } from './lock-handle.js';
 import { makeExact } from './on-abort.js';
