@@ -1,9 +1,10 @@
 import { applyDecorators, Controller, Param, Post } from '@nestjs/common';
-import { currentLock, DistributedLock, type Duration, LeaderOnly } from 'nestjs-redis-lock';
+import { currentLock, DistributedLock, LeaderOnly, type LockOptions } from 'nestjs-redis-lock';
 
 // #region own
-/** The lock of a product, the same in all classes. */
-export const ProductLock = (wait: Duration = '5s') => DistributedLock({ key: 'product:#{id}', wait });
+/** The lock of a product, the same in all classes. A class may change its options. */
+export const ProductLock = (options: LockOptions = {}) =>
+  DistributedLock({ wait: '5s', ...options, key: 'product:#{id}' });
 
 /** A route of a product, under its lock. */
 export const ProductRoute = (path: string) => applyDecorators(Post(path), ProductLock());
