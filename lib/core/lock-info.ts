@@ -40,7 +40,7 @@ export interface WaiterState {
   readonly permits: number;
   /**
    * False: the lock was granted to it, and its process was not reached (stopped, dead, or disconnected). It is passed over until it asks
-   * again; a dead one vanishes after twice `poll` and a `commandTimeout`.
+   * again; a dead one vanishes after 10 s and a `commandTimeout`.
    */
   readonly reachable: boolean;
 }

@@ -217,7 +217,7 @@ export class Guarantees {
     }
     const since = this.freeSince.get(key) ?? now;
     this.freeSince.set(key, since);
-    // The interval of `poll`, which is 5 s here as by default, and one more round trip.
+    // After a fault a waiter asks again within 5 s; and one more round trip.
     if (now - since > 5_001) this.breaks('G5', `${key} is free, and its waiter was not served.`);
     this.notes.set('G5', `${key} is free for ${Math.round(now - since)} ms, and a waiter finds it within 5 s.`);
   }
