@@ -79,6 +79,20 @@ describe('a reply that no script returns', () => {
   );
 
   it.each([
+    ['the first', 0],
+    ['the last', 1],
+  ])('to %s of two calls of one command is an error of that call alone', async (_, wrong) => {
+    await using a = await Engine.start({ redis: proxy.url, commandTimeout: 500 });
+    const replies = ['$13\r\ncontended 500\r\n', '$13\r\ncontended 500\r\n'].with(wrong, '+OK\r\n');
+    proxy.answer('evalsha', `*3\r\n:1795000000000000\r\n${replies.join('')}`);
+    const ends = await Promise.allSettled([unique(), unique()].map((name) => a.acquire(name, { wait: 0 })));
+    await proxy.heal();
+    const codes = ends.map((end) => end.status === 'rejected' && (end.reason as { code: string }).code);
+    expect(codes).toEqual(['LOCK_CONTENDED', 'LOCK_CONTENDED'].with(wrong, 'LOCK_UNAVAILABLE'));
+    expect(unhandled).toEqual([]);
+  });
+
+  it.each([
     ['TIME', 'time', '+OK\r\n'],
     ['SCAN', 'scan', '*2\r\n:0\r\n+OK\r\n'],
   ])('to %s is an error, and the connection works again by itself', async (_, command, bytes) => {

@@ -141,6 +141,19 @@ describe('locks inside each other, in development', () => {
     ]);
   });
 
+  it('are reported when the inner one is taken by acquire, with the line that took it', async () => {
+    const { app, orders, findings } = await start();
+    await using _app = app;
+    const { locks } = orders;
+    await locks.using('bay', async () => (await locks.acquire('dock')).release());
+    await locks.using('dock', async () => (await locks.tryAcquire('bay', { wait: '1s' }))?.release());
+    expect(findings('LOCK_DOCTOR_ORDER')).toEqual([
+      expect.stringMatching(
+        /'bay' \(.*nesting\.spec.*:\d+.*\) inside 'dock'.*'dock' \(.*nesting\.spec.*:\d+.*\) inside 'bay'/,
+      ),
+    ]);
+  });
+
   it('are reported for one name on two connections', async () => {
     const { app, orders, findings } = await start();
     await using _app = app;
