@@ -43,8 +43,9 @@ export const isPlain = (given: object): boolean => {
 const elsewhere: ReadonlyArray<readonly [names: RegExp, advice: string, option: string]> = [
   [/^(ttl|leasetime|locktime|locktimeout|duration|expir\w*|expires?in|maxage)$/, 'Write lease.', 'lease'],
   [/^(timeout|waittime|waittimeout|acquire(ment)?timeout|maxwait|blocktimeout)$/, 'Write wait.', 'wait'],
+  [/^poll$/, 'Leave it out; each waiter asks by itself every 5 s.', 'commandTimeout'],
   [
-    /^(retr(y|ies)\w*|maxretries|attempts|polling\w*|driftfactor)$/,
+    /^(retr(y|ies)\w*|maxretries|attempts|poll\w*|driftfactor)$/,
     'Write wait; a call waits in line instead of trying again.',
     'wait',
   ],

@@ -2,6 +2,7 @@ import inspector from 'node:inspector';
 import { describe, expect, it } from '@jest/globals';
 import { settled } from '../../support/virtual-clock.js';
 import { deferred, unanswered } from '../../support/scripted-backend.js';
+import { LockConfigurationError } from '../../../lib/errors/lock-errors.js';
 import { LockHandle } from '../../../lib/core/lock-handle.js';
 import { VirtualClient, watch } from './virtual-client.js';
 
@@ -298,6 +299,15 @@ describe('a hold', () => {
     backend.onRelease = () => Promise.reject(unanswered());
     await scope.leave('worked');
     expect(log.lines).toEqual([]);
+  });
+
+  it('whose release is refused for good is logged once, and its release never rejects', async () => {
+    const { clock, backend, log, ...v } = world();
+    const lock = await v.acquire('a');
+    backend.onRelease = () => Promise.reject(new LockConfigurationError('no permission'));
+    await lock.release();
+    await clock.advance(120_000);
+    expect(log.lines).toEqual([expect.stringContaining('no permission')]);
   });
 });
 

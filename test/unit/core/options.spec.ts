@@ -147,8 +147,15 @@ describe('the options of a call', () => {
     ['leaseTime', 'Write lease.'],
     ['waitTime', 'Write wait.'],
     ['retryCount', 'Write wait; a call waits in line instead of trying again.'],
+    ['pollInterval', 'Write wait; a call waits in line instead of trying again.'],
   ])('have other names in other libraries: for %s the error says what to write', (name, advice) => {
     expect(() => resolve({ [name]: 1 })).toThrow(refusal('options: ', `there is no option '${name}'. ${advice}`));
+  });
+
+  it('of a connection had poll in earlier builds: the error says to leave it out, and not to write wait', () => {
+    expect(() => readOptions('options', { poll: '1s' }, ['wait', 'commandTimeout'])).toThrow(
+      refusal('options: ', `there is no option 'poll'. Leave it out; each waiter asks by itself every 5 s.`),
+    );
   });
 
   it('are read once each, so that a getter cannot return two values', () => {
