@@ -301,6 +301,13 @@ describe('a hold', () => {
     expect(log.lines).toEqual([]);
   });
 
+  it('whose lease is over before its caller gets it is lost for that call', async () => {
+    const { backend, ...v } = world();
+    backend.onAcquire = () => backend.grant(0);
+    await expect(v.acquire('a', { wait: 0 })).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    expect(backend.released).toHaveLength(1);
+  });
+
   it('whose release is refused for good is logged once, and its release never rejects', async () => {
     const { clock, backend, log, ...v } = world();
     const lock = await v.acquire('a');
