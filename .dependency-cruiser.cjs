@@ -112,7 +112,7 @@ module.exports = {
       'tests-use-the-front-door',
       'Integration, fault and e2e tests are users. What they need beside the public API is in test/support.',
       { path: '^test/(integration|fault|e2e)/', pathNot: lookInside.map((file) => `^test/${file}\\.spec\\.ts$`) },
-      { path: '^lib/', pathNot: ['^lib/(index|backend)\\.ts$', '^lib/([^/]+|telemetry/[^/]+)/index\\.ts$'] },
+      { path: '^lib/', pathNot: ['^lib/(index|connection/backend)\\.ts$', '^lib/([^/]+|telemetry/[^/]+)/index\\.ts$'] },
     ),
 
     error(
