@@ -6,7 +6,7 @@ import { readUrl } from '../backends/redis/index.js';
 import { connectionOf, type LockClientOptions } from '../client/connection-of.js';
 import { RedisLockClient } from '../client/redis-lock.client.js';
 import type { LockConnection } from '../connection/lock.connection.js';
-import type { LockLog } from '../core/lock-log.js';
+import { type LockLog, silence } from '../core/lock-log.js';
 import { type Arguments, type CommandName, durationIn, placeOf, textIn } from './arguments.js';
 import { usageErrors } from './cli.messages.js';
 
@@ -14,8 +14,6 @@ export interface Connected extends AsyncDisposable {
   readonly locks: RedisLockClient;
   readonly connection: LockConnection;
 }
-
-export const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 /** A client that only shows locks: a user of Redis with read permissions is enough. */
 export const observe = async (given: Arguments): Promise<Connected> => openObserver(await optionsOf(given));

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import { silence } from '../core/lock-log.js';
 import type { LockFinding } from '../diagnostics/lock-finding.js';
 import { type Arguments, noNames } from './arguments.js';
-import { connect, silence } from './connect.js';
+import { connect } from './connect.js';
 import { exitCode } from './exit-codes.js';
 import { json, paintFor, print } from './output.js';
 

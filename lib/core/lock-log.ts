@@ -8,6 +8,9 @@ export interface LockLog {
   error(message: string): void;
 }
 
+/** For a caller that shows the errors itself. */
+export const silence: LockLog = { log() {}, warn() {}, error() {} };
+
 /**
  * The log of an application, as everything here uses it: the engine logs in the middle of a loss or a shutdown, and a log that throws or
  * rejects must not stop it there. The line becomes a warning of the process.

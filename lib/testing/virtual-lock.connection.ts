@@ -3,7 +3,7 @@ import { describe } from '../errors/describe.js';
 import { longestDuration } from '../core/duration.js';
 import { LockClient } from '../core/lock-client.js';
 import type { LockKey } from '../core/lock-key.js';
-import type { LockLog } from '../core/lock-log.js';
+import { type LockLog, silence } from '../core/lock-log.js';
 import type { LockScope, Lock } from '../core/lock.js';
 import type { ResolvedLockOptions } from '../core/options.js';
 import { LockConnection, type LockConnectionSettings, type NestingWatch } from '../connection/lock.connection.js';
@@ -76,7 +76,5 @@ export function connectionTo(
     bed.clock,
   );
 }
-
-const silence: LockLog = { log() {}, warn() {}, error() {} };
 
 const nameOf = (key: LockKey): string => `the lock ${[key].flat().map(describe).join(', ')}`;
