@@ -10,13 +10,12 @@ import type { ProvidedMethod } from '../method/method-wrapper.js';
  * order)` still finds a `t` in `(e, t)`.
  */
 export function findMinified({ prototype, property, method }: ProvidedMethod): LockFinding[] {
-  const { where } = method;
-  const { key, params } = method.settings.written;
+  const { where, templates } = method;
+  const { params } = method.settings.written;
   const type = prototype.constructor;
   if (params !== undefined || /\n/.test(Function.prototype.toString.call(type))) return [];
   const names = readMethodShape(type, property, undefined)?.parameters.map(({ name }) => name ?? '…') ?? [];
   if (names.length < 2 || !looksMinified(names)) return [];
-  const templates = [key].flat().filter((template) => typeof template === 'string');
   return templates
     .flatMap((template) => parseTemplate(template).placeholders)
     .filter(({ root }) => names.includes(root))

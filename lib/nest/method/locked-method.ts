@@ -46,7 +46,7 @@ export class LockedMethod {
   private resolved: { readonly connection: LockConnection; readonly options: ResolvedLockOptions } | undefined;
 
   /** The templates of the name or names, as they were written. */
-  private readonly templates: readonly string[];
+  readonly templates: readonly string[];
   private readonly keyOfArguments: KeyOfArguments;
 
   constructor(readonly settings: LockedMethodSettings) {
