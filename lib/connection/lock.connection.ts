@@ -70,7 +70,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   enter(key: LockKey, options: ResolvedLockOptions): Promise<LockScope> {
     const { client, settings } = this.parts.reveal();
-    watchNesting(settings, key, options);
+    checkNesting(settings, key, options);
     // Without a closure: each decorated call comes through here.
     if (this.started) return client.enter(key, options);
     return this.whenStarted(key, options).then((terms) => client.enter(key, terms));
@@ -78,7 +78,7 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 
   /** Opens no flow: the lock may be inside other locks, but no lock is inside it. */
   acquire(key: LockKey, options: ResolvedLockOptions): Promise<Lock> {
-    watchNesting(this.parts.reveal().settings, key, options);
+    checkNesting(this.parts.reveal().settings, key, options);
     return this.ask(key, options, (client, terms) => client.acquire(key, terms));
   }
 
@@ -290,6 +290,6 @@ export class LockConnection implements OnModuleDestroy, BeforeApplicationShutdow
 }
 
 /** Only what is inside another lock, or is several, can be in a wrong order. */
-function watchNesting({ nesting }: LockConnectionSettings, key: LockKey, options: ResolvedLockOptions): void {
+function checkNesting({ nesting }: LockConnectionSettings, key: LockKey, options: ResolvedLockOptions): void {
   if (nesting && (typeof key !== 'string' || flowAround())) nesting.check(key, options);
 }

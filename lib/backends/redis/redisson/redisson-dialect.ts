@@ -23,7 +23,7 @@ interface RedissonTerms {
   woken(channel: string): void;
 }
 
-/** How to talk to one server in Redisson's format. */
+/** How to talk to one server in Redisson's format. All of it are fields: a node of a cluster spreads them into its own dialect. */
 export class RedissonDialect implements RedisDialect {
   readonly scripts = { ...scripts, activity };
   readonly keys: RedissonKeySpace;
